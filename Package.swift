@@ -1,0 +1,74 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The settings every target of this package is compiled with.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "docdb",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "DocDB", targets: ["DocDB"]),
+        .executable(name: "docdb-inspect", targets: ["docdb-inspect"]),
+        .executable(name: "benchmarks", targets: ["benchmarks"]),
+    ],
+    targets: [
+        // C libraries: module maps and shims only.
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(
+            name: "CLZ4", pkgConfig: "liblz4",
+            providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .systemLibrary(
+            name: "CPCRE2", pkgConfig: "libpcre2-8",
+            providers: [.apt(["libpcre2-dev"]), .brew(["pcre2"])]),
+        .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+
+        // Layers, lowest first. Arrows only point down.
+        .target(
+            name: "Schemas", path: "Schemas", exclude: ["README.md"],
+            resources: [.embedInCode("store.sql")], swiftSettings: settings),
+        .target(name: "DocDBCore", swiftSettings: settings),
+        .target(name: "DocDBQuery", dependencies: ["DocDBCore", "CPCRE2"], swiftSettings: settings),
+        .target(
+            name: "DocDBStorage",
+            dependencies: ["DocDBCore", "DocDBQuery", "Schemas", "CSQLite", "CLZ4", "CCrypto"],
+            swiftSettings: settings),
+        .target(
+            name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"],
+            swiftSettings: settings),
+
+        // Tools.
+        .target(
+            name: "DocDBInspect",
+            dependencies: ["DocDB", "DocDBStorage", "DocDBQuery", "DocDBCore"], swiftSettings: settings),
+        .executableTarget(
+            name: "docdb-inspect", dependencies: ["DocDBInspect"], swiftSettings: settings),
+        .target(
+            name: "BenchmarkSuite", dependencies: ["DocDB", "CSQLite", "CCrypto"], path: "Benchmarks/Suite",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "benchmarks", dependencies: ["BenchmarkSuite"], path: "Benchmarks/Main",
+            swiftSettings: settings),
+
+        // Tests, one target a layer.
+        .testTarget(name: "DocDBCoreTests", dependencies: ["DocDBCore", "CCrypto"], swiftSettings: settings),
+        .testTarget(name: "DocDBQueryTests", dependencies: ["DocDBQuery", "DocDBCore"], swiftSettings: settings),
+        .testTarget(
+            name: "DocDBStorageTests",
+            dependencies: ["DocDBStorage", "DocDBQuery", "DocDBCore", "CSQLite"], swiftSettings: settings),
+        .testTarget(
+            name: "DocDBTests", dependencies: ["DocDB"], swiftSettings: settings),
+        .testTarget(name: "DocDBInspectTests", dependencies: ["DocDBInspect", "DocDB"], swiftSettings: settings),
+        .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
