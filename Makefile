@@ -1,0 +1,36 @@
+.PHONY: help setup build release test demo bench lint format clean
+
+FILE ?=
+ARGUMENTS ?=
+SWIFT_FILES = Sources Tests Benchmarks Schemas Package.swift
+
+help: ## Show the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+setup: ## Install the libraries that are missing
+	@Scripts/install-dependencies
+
+build: setup ## Build everything, debug
+	swift build
+
+release: setup ## Build everything, release
+	swift build -c release
+
+test: setup ## Run all tests
+	swift test --disable-xctest
+
+demo: setup ## Import FILE=x.json, or generated cars, and look at the store
+	@Scripts/demo $(if $(FILE),"$(FILE)")
+
+bench: setup ## Run the benchmarks beside plain SQLite; ARGUMENTS="--filter scan"
+	swift run -c release benchmarks $(ARGUMENTS)
+
+lint: ## Check the format of the sources and the tidiness of the tree
+	swift format lint --strict --recursive --parallel $(SWIFT_FILES)
+	Scripts/check-tree
+
+format: ## Format the sources in place
+	swift format --in-place --recursive --parallel $(SWIFT_FILES)
+
+clean: ## Remove everything that was built
+	rm -rf .build
