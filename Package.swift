@@ -55,8 +55,9 @@ let package = Package(
         .target(
             name: "BenchmarkSuite", dependencies: ["DocDB", "CSQLite", "CCrypto"], path: "Benchmarks/Suite",
             swiftSettings: settings),
+        .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(
-            name: "benchmarks", dependencies: ["BenchmarkSuite"], path: "Benchmarks/Main",
+            name: "benchmarks", dependencies: ["BenchmarkSuite", "CAllocationCounter"], path: "Benchmarks/Main",
             swiftSettings: settings),
 
         // Tests, one target a layer.

@@ -1,0 +1,151 @@
+extension BenchmarkCase {
+    /// All cases, in the order in which they run.
+    static let all: [BenchmarkCase] = writing + reading + indexed + footprint
+
+    // MARK: Writing
+
+    private static let writing: [BenchmarkCase] = [
+        BenchmarkCase(
+            name: "insert-batched", work: "all documents from JSON text, in transactions of 1,000",
+            bars: [.ratio(1.20)], operations: { $0.documents },
+            peer: { bench in
+                let directory = try bench.newDirectory()
+                let cars = try SQLiteCars(at: directory.file("cars.sqlite"))
+                let workload = bench.workload
+                var measurement = try bench.measure {
+                    try cars.insert(workload.documentRange, of: workload, batch: workload.size.batch)
+                    return Checksum()
+                }
+                measurement.checksum = try cars.checksumOfAll()
+                try cars.checkpoint()
+                measurement.bytes = try directory.byteCount()
+                return measurement
+            }),
+        BenchmarkCase(
+            name: "insert-single", work: "2,000 more documents, each its own transaction",
+            bars: [.ratio(1.35)], operations: { $0.extraDocuments },
+            peer: { bench in
+                try bench.writing(try bench.loadedSQLite()) { try $0.insert($1.extraRange, of: $1, batch: 1) }
+            }),
+        BenchmarkCase(
+            name: "update-batched", work: "one field of 20,000 random documents, in transactions of 1,000",
+            bars: [.ratio(1.05)], operations: { $0.updates },
+            peer: { bench in
+                try bench.writing(try bench.loadedSQLite()) { try $0.update($1, batch: $1.size.batch) }
+            }),
+        BenchmarkCase(
+            name: "group-commit", work: "2,000 writes of one document, durable before they return; DocDB from 8 tasks",
+            bars: [.ratio(0.45)], operations: { $0.extraDocuments },
+            peer: { bench in
+                try bench.writing(try bench.loadedSQLite(synchronous: "FULL")) {
+                    try $0.insert($1.extraRange, of: $1, batch: 1)
+                }
+            }),
+    ]
+
+    // MARK: Reading
+
+    private static let reading: [BenchmarkCase] = [
+        BenchmarkCase(
+            name: "get-by-id", work: "every document by its id in random order, one snapshot, one field read",
+            bars: [.ratio(0.85)], operations: { $0.documents },
+            peer: { bench in
+                let cars = try bench.sharedSQLite(.none)
+                return try bench.measure { try cars.get(bench.workload.readOrder, of: bench.workload) }
+            }),
+        BenchmarkCase(
+            name: "scan-count", work: "count of state == 'for sale' && price < 20000, no index",
+            bars: [.ratio(0.25), .allocations(0.01)], operations: { $0.documents },
+            peer: { bench in
+                let cars = try bench.sharedSQLite(.none)
+                return try bench.measure(repeats: 3) { try cars.countCheapForSale() }
+            }),
+        BenchmarkCase(
+            name: "scan-decode", work: "the same, each match decoded to a struct",
+            bars: [.ratio(0.28)], operations: { $0.documents },
+            peer: { bench in
+                let cars = try bench.sharedSQLite(.none)
+                return try bench.measure { try cars.decodeCheapForSale() }
+            }),
+        BenchmarkCase(
+            name: "sort-limit", work: "the cheapest 20, no index",
+            bars: [.ratio(0.25)], operations: { $0.documents },
+            peer: { bench in
+                let cars = try bench.sharedSQLite(.none)
+                return try bench.measure(repeats: 3) { try cars.cheapest() }
+            }),
+    ]
+
+    private static let indexed: [BenchmarkCase] = [
+        BenchmarkCase(
+            name: "index-count", work: "the count of scan-count, from an index on state and price",
+            bars: [.ratio(0.85)], operations: { _ in 1 },
+            peer: { bench in
+                let cars = try bench.sharedSQLite(.stateAndPrice)
+                return try bench.measure(repeats: 20) { try cars.countCheapForSale() }
+            }),
+        BenchmarkCase(
+            name: "sort-limit-indexed", work: "the cheapest 20, from an index on price",
+            bars: [.ratio(2.0)], operations: { _ in 1 },
+            peer: { bench in
+                let cars = try bench.sharedSQLite(.price)
+                return try bench.measure(repeats: 1_000) { try cars.cheapest() }
+            }),
+    ]
+
+    // MARK: Footprint
+
+    private static let footprint: [BenchmarkCase] = [
+        BenchmarkCase(
+            name: "open-and-get", work: "a closed store opened, one document read by its id",
+            bars: [.milliseconds(3)], operations: { _ in 1 },
+            peer: { bench in
+                let (directory, cars) = try bench.loadedSQLite()
+                withExtendedLifetime(cars) {}
+                return try bench.measure {
+                    let cars = try SQLiteCars(at: directory.file("cars.sqlite"))
+                    return try cars.price(of: bench.workload.ids[bench.workload.readOrder[0]])
+                }
+            }),
+        BenchmarkCase(
+            name: "file-size", work: "bytes of all files after insert-batched and a checkpoint", quantity: .bytes,
+            bars: [.ratio(0.65)], operations: { $0.documents },
+            peer: { bench in
+                let directory = try bench.newDirectory()
+                let cars = try SQLiteCars(at: directory.file("cars.sqlite"))
+                var measurement = try bench.measure {
+                    try cars.insert(bench.workload.documentRange, of: bench.workload, batch: bench.workload.size.batch)
+                    try cars.checkpoint()
+                    return Checksum()
+                }
+                measurement.bytes = try directory.byteCount()
+                measurement.checksum = try cars.checksumOfAll()
+                return measurement
+            }),
+        BenchmarkCase(
+            name: "peak-memory", work: "growth of resident memory over the inserts", quantity: .bytes,
+            bars: [.bytes(32 << 20)], operations: { $0.documents },
+            peer: { bench in
+                let directory = try bench.newDirectory()
+                return try bench.measurePeakMemory {
+                    let cars = try SQLiteCars(at: directory.file("cars.sqlite"))
+                    try cars.insert(bench.workload.documentRange, of: bench.workload, batch: bench.workload.size.batch)
+                    return try cars.checksumOfAll()
+                }
+            }),
+    ]
+}
+
+extension Workbench {
+    /// Measures a write to a database loaded for it, then reads the database back.
+    fileprivate func writing(
+        _ store: (directory: TemporaryDirectory, cars: SQLiteCars), _ work: (SQLiteCars, CarsWorkload) throws -> Void
+    ) throws -> Measurement {
+        var measurement = try measure {
+            try work(store.cars, workload)
+            return Checksum()
+        }
+        measurement.checksum = try store.cars.checksumOfAll()
+        return measurement
+    }
+}
