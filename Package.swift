@@ -31,16 +31,19 @@ let package = Package(
         .systemLibrary(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        .systemLibrary(
+            name: "CXXHash", pkgConfig: "libxxhash",
+            providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
 
         // Layers, lowest first. Arrows only point down.
         .target(
             name: "Schemas", path: "Schemas", exclude: ["README.md"],
-            resources: [.embedInCode("store.sql")], swiftSettings: settings),
+            resources: [.embedInCode("store.sql"), .embedInCode("collection.sql"), .embedInCode("index.sql")], swiftSettings: settings),
         .target(name: "DocDBCore", swiftSettings: settings),
         .target(name: "DocDBQuery", dependencies: ["DocDBCore", "CPCRE2"], swiftSettings: settings),
         .target(
             name: "DocDBStorage",
-            dependencies: ["DocDBCore", "DocDBQuery", "Schemas", "CSQLite", "CLZ4", "CCrypto"],
+            dependencies: ["DocDBCore", "DocDBQuery", "Schemas", "CSQLite", "CLZ4", "CCrypto", "CXXHash"],
             swiftSettings: settings),
         .target(
             name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"],

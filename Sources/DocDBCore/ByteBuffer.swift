@@ -80,6 +80,15 @@ package struct ByteBuffer: ~Copyable {
         count += MemoryLayout<T>.size
     }
 
+    /// Appends what `fill` writes into at most `limit` bytes of room; it returns how many it wrote.
+    package mutating func appendUninitialized(_ limit: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
+        reserve(limit)
+        let written = fill(UnsafeMutableRawBufferPointer(start: start + count, count: limit))
+        precondition(written >= 0 && written <= limit, "more bytes were written than there was room for")
+        count += written
+        return written
+    }
+
     /// Opens a gap of `length` bytes at `offset`, moving what lies behind it; the gap's bytes are unspecified.
     package mutating func insertGap(at offset: Int, count length: Int) {
         reserve(length)

@@ -1,0 +1,6 @@
+#ifndef DOCDB_CXXHASH_SHIM_H
+#define DOCDB_CXXHASH_SHIM_H
+
+#include <xxhash.h>
+
+#endif

@@ -1,0 +1,134 @@
+package import DocDBCore
+
+/// The reading end of the change log, over one connection; it keeps the block it read last.
+package final class ChangeLogReader {
+    /// Where a row of the log table lies and what it covers.
+    package struct Row: Sendable {
+        package var first: Int64
+        package var last: Int64
+        package var lastTime: HybridTime
+        package var byteCount: Int64
+        package var rawByteCount: Int64
+        package var isFolded: Bool
+        var codec: ChangeLogFormat.Codec
+    }
+
+    private let connection: SQLiteConnection
+    private var loadedFirst: Int64?
+    private var raw = ByteBuffer(capacity: 4096)
+    private var offsets: [Range<Int>] = []
+
+    package init(connection: SQLiteConnection) { self.connection = connection }
+
+    private static let columns = "seq, last_seq, last_time, codec, length(data), raw_length"
+
+    private func readRow(_ statement: SQLiteStatement) throws(DocDBError) -> Row {
+        guard let codec = ChangeLogFormat.Codec(rawValue: statement.int(3)) else {
+            throw ChangeLog.damaged(statement.int(0), "its codec is unknown")
+        }
+        return Row(
+            first: statement.int(0), last: statement.int(1),
+            lastTime: HybridTime(rawValue: UInt64(bitPattern: statement.int(2))), byteCount: statement.int(4),
+            rawByteCount: statement.int(5), isFolded: codec != .record, codec: codec)
+    }
+
+    /// The row that holds a sequence number, or nil where the log does not reach there.
+    package func row(containing sequence: Int64) throws(DocDBError) -> Row? {
+        let statement = try connection.prepare(
+            "SELECT \(Self.columns) FROM log WHERE seq <= ? ORDER BY seq DESC LIMIT 1")
+        defer { statement.reset() }
+        statement.bind(1, sequence)
+        guard try statement.step() else { return nil }
+        let row = try readRow(statement)
+        return row.last >= sequence ? row : nil
+    }
+
+    /// All rows, oldest first.
+    package func rows() throws(DocDBError) -> [Row] {
+        let statement = try connection.prepare("SELECT \(Self.columns) FROM log ORDER BY seq")
+        defer { statement.reset() }
+        var rows: [Row] = []
+        while try statement.step() { rows.append(try readRow(statement)) }
+        return rows
+    }
+
+    /// The last sequence number, zero for an empty log that was never cut.
+    package func lastSequence() throws(DocDBError) -> Int64 {
+        if let last = try connection.integer("SELECT last_seq FROM log ORDER BY seq DESC LIMIT 1") { return last }
+        return (try StoreMetadata.integer(.oldestSequence, connection) ?? 1) - 1
+    }
+
+    /// The first sequence number the log still holds.
+    package func oldestSequence() throws(DocDBError) -> Int64 {
+        try StoreMetadata.integer(.oldestSequence, connection) ?? 1
+    }
+
+    private func load(_ row: Row) throws(DocDBError) {
+        if loadedFirst == row.first { return }
+        loadedFirst = nil
+        let statement = try connection.prepare("SELECT codec, raw_length, checksum, data FROM log WHERE seq = ?")
+        defer { statement.reset() }
+        statement.bind(1, row.first)
+        guard try statement.step() else { throw ChangeLog.damaged(row.first, "a row is missing") }
+        do {
+            try ChangeLogBlock.unpack(
+                statement.blob(3), codec: row.codec, rawLength: statement.int(1), checksum: statement.int(2), into: &raw)
+        } catch {
+            throw ChangeLog.damaged(row.first, "its checksum or length does not match")
+        }
+        var ranges: [Range<Int>] = []
+        let base = raw.bytes.baseAddress
+        try ChangeLogBlock.forEachRecord(raw.bytes, codec: row.codec, first: row.first, last: row.last) {
+            (_, bytes) throws(DocDBError) in
+            let offset = base.flatMap { start in bytes.baseAddress.map { $0 - start } } ?? 0
+            ranges.append(offset..<offset + bytes.count)
+        }
+        offsets = ranges
+        loadedFirst = row.first
+    }
+
+    /// The record with this sequence number, or nil where the log does not hold it.
+    package func record(_ sequence: Int64) throws(DocDBError) -> ChangeLogRecord? {
+        guard let row = try row(containing: sequence) else { return nil }
+        return try record(sequence, in: row)
+    }
+
+    private func record(_ sequence: Int64, in row: Row) throws(DocDBError) -> ChangeLogRecord {
+        try load(row)
+        let index = Int(sequence - row.first)
+        guard offsets.indices.contains(index) else { throw ChangeLog.damaged(sequence, "a record is missing") }
+        do {
+            return try ChangeLogRecord(
+                sequence: sequence, bytes: UnsafeRawBufferPointer(rebasing: raw.bytes[offsets[index]]))
+        } catch {
+            throw ChangeLog.damaged(sequence, "a record is malformed")
+        }
+    }
+
+    /// The records of one row, oldest first.
+    package func records(in row: Row) throws(DocDBError) -> [ChangeLogRecord] {
+        var records: [ChangeLogRecord] = []
+        for sequence in row.first...max(row.first, row.last) { records.append(try record(sequence, in: row)) }
+        return records
+    }
+
+    /// Calls `body` with the head of each record of a row, oldest first.
+    func forEachHead(
+        in row: Row, _ body: (Int64, ChangeLogRecord.Head) throws(DocDBError) -> Void
+    ) throws(DocDBError) {
+        try load(row)
+        for (index, range) in offsets.enumerated() {
+            let head: ChangeLogRecord.Head
+            do {
+                var cursor = ByteCursor(UnsafeRawBufferPointer(rebasing: raw.bytes[range]))
+                head = try ChangeLogRecord.readHead(&cursor)
+            } catch {
+                throw ChangeLog.damaged(row.first + Int64(index), "a record's head is malformed")
+            }
+            try body(row.first + Int64(index), head)
+        }
+    }
+
+    /// Lets go of the block that is kept, so that rows changed since are read anew.
+    package func invalidate() { loadedFirst = nil }
+}

@@ -1,0 +1,140 @@
+import DocDBCore
+import Synchronization
+
+/// Connections for reading, handed out one at a time; each sees one consistent moment while it is in use.
+final class ReaderPool: Sendable {
+    /// The most idle connections that are kept open.
+    private static let idleCountLimit = 8
+    /// The pages one reader caches, in KiB.
+    private static let cacheKibibytes = 8_192
+
+    private struct State {
+        var idle: [ReadContext] = []
+        var catalog: Catalog
+        var catalogVersion = 0
+        var isClosed = false
+    }
+
+    private let directory: StoreDirectory
+    private let options: StoreOptions
+    private let names: FieldNames
+    private let actors: ActorTable
+    private let isImmutable: Bool
+    /// Whether another process may be writing, so that names and catalog are read again when the file has changed.
+    private let isFollowing: Bool
+    private let state: Mutex<State>
+
+    init(
+        directory: StoreDirectory, options: StoreOptions, names: FieldNames, actors: ActorTable, catalog: Catalog,
+        isImmutable: Bool, isFollowing: Bool
+    ) {
+        self.directory = directory
+        self.options = options
+        self.names = names
+        self.actors = actors
+        self.isImmutable = isImmutable
+        self.isFollowing = isFollowing
+        state = Mutex(State(catalog: catalog))
+    }
+
+    /// Takes a connection that is open already as the first idle one.
+    func adopt(_ connection: SQLiteConnection, catalog: Catalog) {
+        let context = makeContext(connection, catalog: catalog, version: 0)
+        state.withLock { $0.idle.append(context) }
+    }
+
+    /// Tells the readers that come what the catalog is from now on.
+    func publish(_ catalog: Catalog) {
+        state.withLock {
+            $0.catalog = catalog
+            $0.catalogVersion += 1
+        }
+    }
+
+    /// Closes the idle connections; those in use close when they come back.
+    func close() {
+        let idle = state.withLock { state in
+            state.isClosed = true
+            defer { state.idle = [] }
+            return state.idle
+        }
+        _ = idle
+    }
+
+    private func makeContext(_ connection: SQLiteConnection, catalog: Catalog, version: Int) -> ReadContext {
+        let context = ReadContext(
+            connection: connection, names: names, actors: actors, catalog: catalog, path: directory.path)
+        context.catalogVersion = version
+        return context
+    }
+
+    /// Takes an idle connection or opens one, with the newest catalog.
+    private func borrow() throws(DocDBError) -> ReadContext {
+        let (context, catalog, version) = state.withLock { ($0.idle.popLast(), $0.catalog, $0.catalogVersion) }
+        if let context {
+            if context.catalogVersion != version {
+                context.invalidate()
+                context.catalog = catalog
+                context.catalogVersion = version
+            }
+            return context
+        }
+        let connection = try SQLiteConnection(
+            path: directory.database, mode: isImmutable ? .immutable : .readOnly,
+            busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+        connection.action = "read \(directory.path)"
+        try connection.execute("PRAGMA cache_size = -\(Self.cacheKibibytes); PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY")
+        return makeContext(connection, catalog: catalog, version: version)
+    }
+
+    private func giveBack(_ context: ReadContext) {
+        state.withLock { state in
+            if !state.isClosed, state.idle.count < Self.idleCountLimit { state.idle.append(context) }
+        }
+    }
+
+    /// Calls `body` with a connection that sees the store as it stands now, until `body` returns.
+    func withSnapshot<R>(_ body: (ReadContext) throws -> R) throws -> R {
+        let context = try borrow()
+        defer { giveBack(context) }
+        try begin(context)
+        defer { end(context) }
+        return try body(context)
+    }
+
+    /// Calls `body` with a connection for a single statement, which is a moment of its own.
+    @inline(__always)
+    func withConnection<R>(_ body: (ReadContext) throws -> R) throws -> R {
+        if isFollowing { return try withSnapshot(body) }
+        let context = try borrow()
+        defer { giveBack(context) }
+        return try body(context)
+    }
+
+    private func begin(_ context: ReadContext) throws(DocDBError) {
+        try context.connection.prepare("BEGIN").run()
+        do throws(DocDBError) {
+            // The first read fixes the moment.
+            let pin = try context.connection.prepare("SELECT 1 FROM meta WHERE name = 'store_id'")
+            _ = try pin.step()
+            pin.reset()
+            if isFollowing { try follow(context) }
+        } catch {
+            end(context)
+            throw error
+        }
+    }
+
+    private func end(_ context: ReadContext) { context.connection.rollback() }
+
+    /// Brings names and catalog up to date where another process has committed since.
+    private func follow(_ context: ReadContext) throws(DocDBError) {
+        let version = try context.connection.integer("PRAGMA data_version") ?? 0
+        guard context.dataVersion != version else { return }
+        try Store.readNames(into: names, context.connection)
+        try Store.readActors(into: actors, context.connection)
+        context.invalidate()
+        context.catalog = try Catalog(reading: context.connection)
+        context.dataVersion = version
+    }
+}

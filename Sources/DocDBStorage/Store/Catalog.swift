@@ -1,0 +1,63 @@
+package import DocDBCore
+
+/// What collections and indexes a store has, at one moment.
+package struct Catalog: Sendable {
+    package private(set) var collections: [String: CollectionInfo] = [:]
+
+    package init() {}
+
+    /// The collections' names, in the order of their bytes.
+    package var names: [String] { collections.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+
+    package subscript(name: String) -> CollectionInfo? {
+        get { collections[name] }
+        set { collections[name] = newValue }
+    }
+
+    /// The collection with this number, or nil where there is none.
+    package func collection(number: Int64) -> CollectionInfo? {
+        collections.values.first { $0.number == number }
+    }
+
+    init(reading connection: SQLiteConnection) throws(DocDBError) {
+        let rows = try connection.prepare("SELECT number, name FROM collections")
+        defer { rows.reset() }
+        var names: [Int64: String] = [:]
+        while try rows.step() {
+            let info = CollectionInfo(number: rows.int(0), name: rows.text(1))
+            collections[info.name] = info
+            names[info.number] = info.name
+        }
+        let indexes = try connection.prepare("SELECT number, collection, definition FROM indexes ORDER BY number")
+        defer { indexes.reset() }
+        while try indexes.step() {
+            guard let name = names[indexes.int(1)] else { continue }
+            let definition = try IndexDefinition(text: indexes.text(2))
+            collections[name]?.indexes.append(IndexInfo(number: indexes.int(0), definition: definition))
+        }
+    }
+
+    /// Checks a collection's name: 1 to 128 bytes, not beginning with two underscores.
+    package static func validate(collectionName name: String) throws(DocDBError) {
+        guard !name.isEmpty, name.utf8.count <= Limits.collectionNameByteCount, !name.hasPrefix("__"),
+            !name.utf8.contains(0)
+        else {
+            throw DocDBError(
+                .invalidCollectionName,
+                "a collection's name has 1 to \(Limits.collectionNameByteCount) bytes, no NUL, and does not begin with '__'; choose another")
+        }
+    }
+}
+
+/// One collection: its number, which names its table, and its indexes.
+package struct CollectionInfo: Sendable {
+    package let number: Int64
+    package let name: String
+    package var indexes: [IndexInfo] = []
+}
+
+/// One secondary index: its number, which names its table, and what it covers.
+package struct IndexInfo: Sendable {
+    package let number: Int64
+    package let definition: IndexDefinition
+}

@@ -1,0 +1,35 @@
+import CCrypto
+import CXXHash
+import DocDBCore
+
+/// Hashes of stored content: fast ones that detect damage, and SHA-256 where somebody might want a collision.
+package enum ContentHash {
+    /// The hash of one stored document, of which the log keeps sums; zero stands for no document.
+    ///
+    /// Trailing zeros of `state` are padding and do not count. XXH3 (libxxhash), 64 bits.
+    @inline(__always)
+    package static func document(
+        collection: Int64, key: Int64, body: UnsafeRawBufferPointer?, state: UnsafeRawBufferPointer
+    ) -> UInt64 {
+        let seed = UInt64(bitPattern: collection) &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(bitPattern: key)
+        var count = state.count
+        while count > 0, state[count - 1] == 0 { count -= 1 }
+        let ofState = XXH3_64bits_withSeed(state.baseAddress, count, seed)
+        guard let body else { return ofState ^ 0xD1B5_4A32_D192_ED03 }
+        return XXH3_64bits_withSeed(body.baseAddress, body.count, ofState)
+    }
+
+    /// The checksum of a log row's bytes.
+    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        XXH3_64bits(bytes.baseAddress, bytes.count)
+    }
+
+    /// SHA-256 (FIPS 180-4), from OpenSSL.
+    package static func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 32) { output, count in
+            // The input pointer may be null only where its length is zero.
+            _ = SHA256(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, output.baseAddress)
+            count = 32
+        }
+    }
+}

@@ -1,0 +1,161 @@
+package import DocDBCore
+import Synchronization
+
+/// One open store: a directory with its database, one writer, and a pool of readers.
+package final class Store: Sendable {
+    package let directory: StoreDirectory
+    package let options: StoreOptions
+    package let names: FieldNames
+    package let actors: ActorTable
+    /// The 16 random bytes that name the store.
+    package let storeID: [UInt8]
+    /// The writing end, or nil where the store is open for reading only.
+    let writer: StoreWriter?
+    let readers: ReaderPool
+    private let isClosed = Atomic<Bool>(false)
+
+    /// The version of the format that this code writes; `user_version` in the database.
+    package static let formatVersion: Int64 = 1
+    /// What `application_id` in the database says: "DocD".
+    static let applicationID: Int64 = 0x446F_6344
+
+    /// Opens the store at `path`, creating it where the options say so.
+    ///
+    /// - Throws: `notAStore`, `storeLocked`, `storeTooNew`, `readOnly`, `corrupted` or `storageFailed`.
+    package init(path: String, options: StoreOptions = StoreOptions()) throws(DocDBError) {
+        let directory = StoreDirectory(path)
+        self.directory = directory
+        self.options = options
+        names = FieldNames()
+        actors = ActorTable()
+        let opened = try Self.connect(directory, options)
+        opened.connection.action = "use \(directory.path)"
+        storeID = try StoreMetadata.bytes(.storeID, opened.connection) ?? []
+        try Self.readNames(into: names, opened.connection)
+        try Self.readActors(into: actors, opened.connection)
+        let catalog = try Catalog(reading: opened.connection)
+        readers = ReaderPool(
+            directory: directory, options: options, names: names, actors: actors, catalog: catalog,
+            isImmutable: opened.isImmutable, isFollowing: opened.lock == nil)
+        guard let lock = opened.lock else {
+            writer = nil
+            readers.adopt(opened.connection, catalog: catalog)
+            return
+        }
+        writer = try StoreWriter(
+            connection: opened.connection, lock: lock, directory: directory, options: options, names: names,
+            actors: actors, catalog: catalog, storeID: storeID, readers: readers)
+    }
+
+    deinit {
+        // Errors have nobody to hear them here; `close()` is where they are told.
+        try? close()
+    }
+
+    /// Ends writing in order and closes every connection. Calls after the first do nothing.
+    ///
+    /// - Throws: `storageFailed` or `diskFull` where the last state cannot be written; the store is closed all the same.
+    package func close() throws(DocDBError) {
+        guard isClosed.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
+        readers.close()
+        try writer?.close()
+    }
+
+    package func checkIsOpen() throws(DocDBError) {
+        guard !isClosed.load(ordering: .acquiring) else {
+            throw DocDBError(.databaseClosed, "the database at \(directory.path) has been closed; open it again")
+        }
+    }
+
+    /// The writing end.
+    func requireWriter() throws(DocDBError) -> StoreWriter {
+        try checkIsOpen()
+        guard let writer else {
+            throw DocDBError(.readOnly, "the database at \(directory.path) is open for reading only; open it for writing")
+        }
+        return writer
+    }
+
+    // MARK: Opening
+
+    private struct Opened {
+        var connection: SQLiteConnection
+        var lock: StoreLock?
+        var isImmutable = false
+    }
+
+    private static func connect(_ directory: StoreDirectory, _ options: StoreOptions) throws(DocDBError) -> Opened {
+        guard options.access != .readOnly else { return try connectForReading(directory, options) }
+        let isNew = try directory.prepare(creating: options.access == .readWriteCreate)
+        let lock = try StoreLock(directory)
+        let connection = try SQLiteConnection(
+            path: directory.database, mode: .readWriteCreate, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+        connection.action = "open \(directory.path)"
+        if isNew { try connection.execute("PRAGMA page_size = 4096") }
+        try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: true)
+        try connection.execute(
+            """
+            PRAGMA journal_mode = WAL;
+            PRAGMA synchronous = NORMAL;
+            PRAGMA cache_size = -16384;
+            PRAGMA wal_autocheckpoint = 4000;
+            PRAGMA mmap_size = 0;
+            PRAGMA secure_delete = ON;
+            PRAGMA temp_store = MEMORY;
+            """)
+        try StoreMigration.migrate(connection, directory, options)
+        return Opened(connection: connection, lock: lock)
+    }
+
+    private static func connectForReading(
+        _ directory: StoreDirectory, _ options: StoreOptions
+    ) throws(DocDBError) -> Opened {
+        try directory.requireStore()
+        var failure: DocDBError
+        do throws(DocDBError) {
+            let connection = try SQLiteConnection(
+                path: directory.database, mode: .readOnly, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+            connection.action = "open \(directory.path)"
+            try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: false)
+            return Opened(connection: connection, lock: nil)
+        } catch {
+            failure = error
+        }
+        // Where nobody may write beside the database, a store at rest is read without the files that writing needs.
+        guard failure.code == .storageFailed || failure.code == .readOnly, !Platform.isWritable(directory.path),
+            Platform.fileByteCount(directory.writeAheadLog) == 0
+        else { throw failure }
+        let connection = try SQLiteConnection(
+            path: directory.database, mode: .immutable, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+        connection.action = "open \(directory.path)"
+        try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: false)
+        return Opened(connection: connection, lock: nil, isImmutable: true)
+    }
+
+    /// Reads the field names that a connection sees beyond those that are known.
+    static func readNames(into names: FieldNames, _ connection: SQLiteConnection) throws(DocDBError) {
+        let rows = try connection.prepare("SELECT number, name FROM field_names WHERE number >= ? ORDER BY number")
+        rows.bind(1, Int64(names.count))
+        defer { rows.reset() }
+        while try rows.step() {
+            let number = Int(clamping: rows.int(0))
+            guard number == names.count, names.intern(rows.blob(1)) == number else {
+                throw DocDBError(
+                    .corrupted, "the table of field names is damaged at \(number); restore a backup of the store")
+            }
+        }
+    }
+
+    /// Reads the actors that a connection sees beyond those that are known.
+    static func readActors(into actors: ActorTable, _ connection: SQLiteConnection) throws(DocDBError) {
+        let rows = try connection.prepare("SELECT number, id FROM actors WHERE number >= ? ORDER BY number")
+        rows.bind(1, Int64(actors.count))
+        defer { rows.reset() }
+        while try rows.step() {
+            guard let id = ActorID(bytes: rows.blob(1)), Int64(actors.intern(id)) == rows.int(0) else {
+                throw DocDBError(
+                    .corrupted, "the table of actors is damaged at \(rows.int(0)); restore a backup of the store")
+            }
+        }
+    }
+}

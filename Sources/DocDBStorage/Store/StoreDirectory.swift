@@ -1,0 +1,104 @@
+import DocDBCore
+import Synchronization
+
+/// The layout of a store on disk: one directory that holds the database, the lock and the incarnation nonce.
+package struct StoreDirectory: Sendable {
+    package let path: String
+
+    package init(_ path: String) {
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    package var database: String { path + "/store.sqlite" }
+    package var writeAheadLog: String { database + "-wal" }
+    package var lock: String { path + "/lock" }
+    package var incarnation: String { path + "/incarnation" }
+
+    /// Makes the directory ready for a store that is opened for writing: creates it where allowed.
+    ///
+    /// Returns whether the store is new.
+    func prepare(creating: Bool) throws(DocDBError) -> Bool {
+        switch Platform.fileKind(path) {
+        case .file:
+            throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
+        case .directory:
+            if Platform.fileKind(database) == .file { return false }
+            // A creation that was cut short leaves at most these; anything else is somebody's directory.
+            guard creating, Platform.isEmptyDirectory(path) || Platform.fileKind(lock) == .file else {
+                throw DocDBError(
+                    .notAStore,
+                    "\(path) is a directory without a store in it; name an existing store or a path that does not exist yet")
+            }
+            return true
+        case .missing:
+            guard creating else { throw missing }
+            try Platform.makeDirectory(path)
+            return true
+        }
+    }
+
+    /// Checks that there is a store to open for reading.
+    func requireStore() throws(DocDBError) {
+        switch Platform.fileKind(path) {
+        case .missing: throw missing
+        case .file:
+            throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
+        case .directory:
+            guard Platform.fileKind(database) == .file else {
+                throw DocDBError(.notAStore, "\(path) is a directory without a store in it; name an existing store")
+            }
+        }
+    }
+
+    private var missing: DocDBError {
+        DocDBError(.notAStore, "there is no store at \(path); check the path, or create one by opening it for writing")
+    }
+}
+
+/// The lock that one writing process holds on a store, released when this object goes.
+final class StoreLock: Sendable {
+    private let descriptor: Int32
+    private let isReleased = Atomic<Bool>(false)
+
+    private static let contentByteLimit = 512
+
+    init(_ directory: StoreDirectory) throws(DocDBError) {
+        let descriptor = Platform.open(directory.lock, writing: true, creating: true)
+        guard descriptor >= 0 else { throw Platform.error(Platform.lastErrorNumber, while: "open \(directory.lock)") }
+        do throws(DocDBError) {
+            guard try Platform.tryLock(descriptor, path: directory.lock) else {
+                let holder = Self.holder(descriptor)
+                throw DocDBError(
+                    .storeLocked,
+                    "cannot open \(directory.path): \(holder.text) holds it for writing; open it read-only or \(holder.remedy)",
+                    context: ["holder": holder.text])
+            }
+            try Platform.overwriteStart(
+                descriptor, with: Array((Platform.processDescription + "\n").utf8), path: directory.lock)
+        } catch {
+            Platform.close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { release() }
+
+    /// Lets another open the store for writing.
+    func release() {
+        if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { Platform.close(descriptor) }
+    }
+
+    private static func holder(_ descriptor: Int32) -> (text: String, remedy: String) {
+        let content = Platform.readStart(descriptor, limit: contentByteLimit).map { String(decoding: $0, as: UTF8.self) }
+        let parts = (content ?? "").split(whereSeparator: \.isWhitespace)
+        guard let first = parts.first, let process = Int32(first) else {
+            return ("another process", "stop that process")
+        }
+        if process == Platform.processID {
+            return ("this process (\(process))", "use the database object that is open already, or close it first")
+        }
+        let name = parts.dropFirst().first.map { " (\($0))" } ?? ""
+        return ("process \(process)\(name)", "stop that process")
+    }
+}

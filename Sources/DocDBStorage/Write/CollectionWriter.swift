@@ -1,0 +1,124 @@
+import DocDBCore
+import Schemas
+
+/// What the writer keeps for one collection: prepared statements, and the keys it hands out.
+final class CollectionWriter {
+    let info: CollectionInfo
+    private unowned let writer: StoreWriter
+    private let insertStatement: SQLiteStatement
+    private let updateStatement: SQLiteStatement
+    private let deleteStatement: SQLiteStatement
+    private let reserveStatement: SQLiteStatement
+    let indexes: [IndexWriter]
+    private var nextKey: Int64
+    private var reservedKey: Int64 = 0
+
+    /// How many keys are reserved on disk at a time; a reopened store skips what was left of them.
+    private static let reservedKeyCount: Int64 = 4096
+
+    init(info: CollectionInfo, writer: StoreWriter) throws(DocDBError) {
+        self.info = info
+        self.writer = writer
+        let connection = writer.connection
+        let table = "documents_\(info.number)"
+        insertStatement = try connection.prepare(
+            "INSERT INTO \(table) (key, id, body, state, last_change) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
+        updateStatement = try connection.prepare(
+            "UPDATE \(table) SET body = ?, state = ?, last_change = ? WHERE key = ?")
+        deleteStatement = try connection.prepare("DELETE FROM \(table) WHERE key = ?")
+        reserveStatement = try connection.prepare("UPDATE collections SET next_key = ? WHERE number = ?")
+        let reserved = try connection.integer("SELECT next_key FROM collections WHERE number = \(info.number)") ?? 1
+        let used = try connection.integer("SELECT max(key) FROM \(table)") ?? 0
+        nextKey = max(reserved, used + 1)
+        indexes = try info.indexes.map { (index) throws(DocDBError) in
+            try IndexWriter(index: index, connection: connection, names: writer.names)
+        }
+    }
+
+    /// Makes the next insertion reserve keys anew, after a rollback took back a reservation.
+    func forgetReservation() { reservedKey = 0 }
+
+    /// Inserts a document under a new key unless one with this id exists; returns the key, or nil where one exists.
+    @inline(__always)
+    func insert(
+        id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, state: UnsafeRawBufferPointer, sequence: Int64
+    ) throws(DocDBError) -> Int64? {
+        if nextKey >= reservedKey { try reserveKeys() }
+        let key = nextKey
+        insertStatement.bind(1, key)
+        try insertStatement.bind(2, id: id)
+        insertStatement.bind(3, blob: body)
+        insertStatement.bind(4, blob: state)
+        insertStatement.bind(5, sequence)
+        try insertStatement.run()
+        guard writer.connection.changeCount == 1 else { return nil }
+        nextKey = key + 1
+        return key
+    }
+
+    private func reserveKeys() throws(DocDBError) {
+        let bound = nextKey + Self.reservedKeyCount
+        reserveStatement.bind(1, bound)
+        reserveStatement.bind(2, info.number)
+        try reserveStatement.run()
+        reservedKey = bound
+    }
+
+    /// Replaces what is stored under a key; a nil body is a deleted document.
+    func update(
+        key: Int64, body: UnsafeRawBufferPointer?, state: UnsafeRawBufferPointer, sequence: Int64
+    ) throws(DocDBError) {
+        if let body { updateStatement.bind(1, blob: body) } else { updateStatement.bindNull(1) }
+        updateStatement.bind(2, blob: state)
+        updateStatement.bind(3, sequence)
+        updateStatement.bind(4, key)
+        try updateStatement.run()
+    }
+
+    /// Removes a row altogether, as eviction does.
+    func delete(key: Int64) throws(DocDBError) {
+        deleteStatement.bind(1, key)
+        try deleteStatement.run()
+    }
+}
+
+extension StoreWriter {
+    /// The writer of a collection; one that does not exist yet is created where `creating` says so, else nil.
+    func collection(_ name: String, creating: Bool) throws(DocDBError) -> CollectionWriter? {
+        if let info = state.catalog[name] { return try collectionWriter(info) }
+        try Catalog.validate(collectionName: name)
+        guard creating else { return nil }
+        let insert = try connection.prepare("INSERT INTO collections (name, next_key) VALUES (?, 1)")
+        insert.bind(1, name)
+        try insert.run()
+        guard let number = try connection.integer("SELECT last_insert_rowid()") else {
+            throw DocDBError(.storageFailed, "the new collection has no number; check the disk and try again")
+        }
+        try connection.execute(StoreSchema.collection.replacingNumber(number))
+        let info = CollectionInfo(number: number, name: name)
+        setCatalog { $0[name] = info }
+        return try collectionWriter(info)
+    }
+
+    private func collectionWriter(_ info: CollectionInfo) throws(DocDBError) -> CollectionWriter {
+        if let known = collections[info.number] { return known }
+        let made = try CollectionWriter(info: info, writer: self)
+        collections[info.number] = made
+        return made
+    }
+
+    /// Changes the catalog within the transaction that runs; readers hear of it at the commit.
+    func setCatalog(_ change: (inout Catalog) -> Void) {
+        change(&state.catalog)
+        state.isCatalogChanged = true
+        context.catalog = state.catalog
+        context.forgetCollections()
+    }
+}
+
+extension String {
+    /// The text with `{N}` replaced by a number.
+    func replacingNumber(_ number: Int64) -> String {
+        split(separator: "{N}", omittingEmptySubsequences: false).joined(separator: String(number))
+    }
+}

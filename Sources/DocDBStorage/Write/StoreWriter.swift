@@ -1,0 +1,232 @@
+import DocDBCore
+import Synchronization
+
+/// The one writing end of a store: one write transaction at a time, in commit order.
+final class StoreWriter: @unchecked Sendable {
+    // Unchecked: everything below `lock` is only touched while `lock` is held.
+
+    /// What a rollback puts back: all that a transaction may change in memory.
+    struct State {
+        var lastTime: HybridTime
+        var actor: ActorID?
+        var catalog: Catalog
+        var log: ChangeLog.State
+        /// How many field names and actors are in the database, or in the transaction being made.
+        var persistedNameCount: Int
+        var persistedActorCount: Int
+        var isCatalogChanged = false
+    }
+
+    let directory: StoreDirectory
+    let options: StoreOptions
+    let names: FieldNames
+    let actors: ActorTable
+    let storeID: [UInt8]
+    let readers: ReaderPool
+    let asyncWrites: AsyncWriteQueue
+    /// The newest sequence number committed, and the newest that is on the disk itself.
+    let committedSequence: Atomic<Int64>
+    let synchronizedSequence: Atomic<Int64>
+
+    /// Guards all that follows. Held for a whole transaction.
+    private let lock = Mutex<Void>(())
+    /// The thread that holds `lock`, or zero: a write within a write would wait for itself.
+    private let holder = Atomic<UInt>(0)
+
+    let context: ReadContext
+    var connection: SQLiteConnection { context.connection }
+    private let storeLock: StoreLock
+    var state: State
+    var changeLog: ChangeLog
+    var session: WriterSession
+    var collections: [Int64: CollectionWriter] = [:]
+    /// Buffers of the transaction that runs, behind a pointer so that hot paths pay no exclusivity checks.
+    let scratch: UnsafeMutablePointer<WriterScratch>
+    private var isFullySynchronous = false
+    private var isClosed = false
+
+    init(
+        connection: SQLiteConnection, lock: StoreLock, directory: StoreDirectory, options: StoreOptions,
+        names: FieldNames, actors: ActorTable, catalog: Catalog, storeID: [UInt8], readers: ReaderPool
+    ) throws(DocDBError) {
+        storeLock = lock
+        self.directory = directory
+        self.options = options
+        self.names = names
+        self.actors = actors
+        self.storeID = storeID
+        self.readers = readers
+        asyncWrites = AsyncWriteQueue()
+        context = ReadContext(
+            connection: connection, names: names, actors: actors, catalog: catalog, path: directory.path)
+        connection.action = "write to \(directory.path)"
+        changeLog = try ChangeLog(connection: connection)
+        session = try WriterSession(connection: connection, directory: directory)
+        state = State(
+            lastTime: session.reservedTime, actor: try session.currentActor(connection, actors), catalog: catalog,
+            log: changeLog.state, persistedNameCount: names.count, persistedActorCount: actors.count)
+        let last = changeLog.state.nextSequence - 1
+        committedSequence = Atomic(last)
+        synchronizedSequence = Atomic(last)
+        scratch = .allocate(capacity: 1)
+        scratch.initialize(to: WriterScratch())
+    }
+
+    deinit {
+        scratch.deinitialize(count: 1)
+        scratch.deallocate()
+    }
+
+    // MARK: Transactions
+
+    /// Runs `body` as one transaction on this thread and returns when it is committed.
+    func write<R>(durability: StoreDurability?, _ body: (WriteTransaction) throws -> R) throws -> R {
+        try exclusively {
+            try begin(durability ?? options.durability)
+            let transaction = WriteTransaction(writer: self)
+            let before = state
+            do {
+                let result = try body(transaction)
+                try transaction.finish()
+                try commit()
+                return result
+            } catch {
+                transaction.abandon()
+                rollback(to: before)
+                throw error
+            }
+        }
+    }
+
+    /// Runs `body` while this thread alone may write.
+    func exclusively<R>(_ body: () throws -> R) throws -> R {
+        let thread = Platform.threadID
+        guard holder.load(ordering: .relaxed) != thread else {
+            throw DocDBError(
+                .misuse,
+                "a write was begun within a write of the same database, which would wait for itself; use the transaction at hand")
+        }
+        return try lock.withLock { _ in
+            holder.store(thread, ordering: .relaxed)
+            defer { holder.store(0, ordering: .relaxed) }
+            guard !isClosed else {
+                throw DocDBError(.databaseClosed, "the database at \(directory.path) has been closed; open it again")
+            }
+            return try body()
+        }
+    }
+
+    /// Begins an SQLite transaction of the wanted durability, with a session and times reserved before it.
+    func begin(_ durability: StoreDurability) throws(DocDBError) {
+        let before = state
+        do throws(DocDBError) {
+            try session.prepare(self)
+        } catch {
+            state = before
+            throw error
+        }
+        try setSynchronous(full: durability == .full)
+        try connection.prepare("BEGIN IMMEDIATE").run()
+        state.log = changeLog.state
+    }
+
+    /// Commits what the transactions since `begin` have written, and tells the readers.
+    func commit() throws(DocDBError) {
+        try connection.prepare("COMMIT").run()
+        state.log = changeLog.state
+        let last = state.log.nextSequence - 1
+        committedSequence.store(last, ordering: .releasing)
+        if isFullySynchronous { synchronizedSequence.store(last, ordering: .releasing) }
+        if state.isCatalogChanged {
+            state.isCatalogChanged = false
+            readers.publish(state.catalog)
+        }
+    }
+
+    /// Undoes all since `begin`, on disk and in memory.
+    func rollback(to before: State) {
+        connection.rollback()
+        restore(before)
+    }
+
+    /// Puts memory back to what it was before a transaction.
+    func restore(_ before: State) {
+        let hadCatalogChanges = state.isCatalogChanged
+        state = before
+        changeLog.state = before.log
+        context.catalog = before.catalog
+        for collection in collections.values { collection.forgetReservation() }
+        if hadCatalogChanges {
+            collections = collections.filter { before.catalog.collection(number: $0.key) != nil }
+            context.invalidate()
+        }
+    }
+
+    private func setSynchronous(full: Bool) throws(DocDBError) {
+        guard full != isFullySynchronous else { return }
+        try connection.execute(full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+        isFullySynchronous = full
+    }
+
+    /// Runs `body` in a transaction of its own that is on the disk when this returns; for the store's own facts.
+    func commitDurably(_ body: () throws(DocDBError) -> Void) throws(DocDBError) {
+        try setSynchronous(full: true)
+        try connection.prepare("BEGIN IMMEDIATE").run()
+        do throws(DocDBError) {
+            try body()
+            try connection.prepare("COMMIT").run()
+        } catch {
+            connection.rollback()
+            throw error
+        }
+    }
+
+    // MARK: The write-ahead log
+
+    /// Waits until all that is committed is on the disk itself, and returns the newest sequence number of it.
+    func synchronize() throws(DocDBError) -> Int64 {
+        let committed = committedSequence.load(ordering: .acquiring)
+        if synchronizedSequence.load(ordering: .acquiring) >= committed { return committed }
+        try session.synchronizeWriteAheadLog(directory)
+        var known = synchronizedSequence.load(ordering: .acquiring)
+        while known < committed {
+            let (exchanged, original) = synchronizedSequence.compareExchange(
+                expected: known, desired: committed, ordering: .acquiringAndReleasing)
+            if exchanged { break }
+            known = original
+        }
+        return committed
+    }
+
+    /// Ends the session in order.
+    func close() throws(DocDBError) {
+        asyncWrites.close()
+        let failure: DocDBError? = lock.withLock { _ in
+            guard !isClosed else { return nil }
+            isClosed = true
+            defer { storeLock.release() }
+            do throws(DocDBError) {
+                try session.end(self)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// The buffers one transaction works in, kept from one to the next.
+struct WriterScratch: ~Copyable {
+    var body = ByteBuffer(capacity: 4096)
+    var state = ByteBuffer(capacity: 1024)
+    var id = ByteBuffer(capacity: 512)
+    var oldBody = ByteBuffer(capacity: 4096)
+    var oldState = ByteBuffer(capacity: 1024)
+    var undo = ByteBuffer(capacity: 1024)
+    var record = ChangeLogRecordBuilder()
+    var recordBytes = ByteBuffer(capacity: 4096)
+    /// Random bytes for document ids, drawn from the system many at a time.
+    var randomBytes: [UInt8] = []
+    var randomOffset = 0
+}

@@ -1,0 +1,115 @@
+import DocDBCore
+
+/// One transaction of one writer: its stamps, its log record, and its view of the store.
+///
+/// Valid only within the closure it is handed to.
+package final class WriteTransaction {
+    let writer: StoreWriter
+    /// The error after which nothing but a rollback is possible.
+    var failure: DocDBError?
+    private(set) var isActive = true
+    private var stamps: [ChangeLogFormat.Stamp] = []
+    private(set) var currentStamp: Stamp?
+    /// The bytes of the state of a document freshly inserted under the current stamp.
+    var freshState: (plain: [UInt8]?, isDefault: [UInt8]?) = (nil, nil)
+    var kind = ChangeLogFormat.Kind.local
+
+    init(writer: StoreWriter) {
+        self.writer = writer
+        writer.scratch.pointee.record.removeAll()
+    }
+
+    /// The connection and catalog as this transaction sees them, its own writes included.
+    package var context: ReadContext { writer.context }
+
+    /// The sequence number this transaction gets when it commits.
+    package var sequence: Int64 { writer.changeLog.state.nextSequence }
+
+    /// Checks that the closure has not ended and nothing has failed beyond repair.
+    @inline(__always)
+    func checkIsUsable() throws(DocDBError) {
+        if isActive, failure == nil { return }
+        throw failure
+            ?? DocDBError(
+                .misuse, "a transaction was used after its closure had ended; do the work within the closure")
+    }
+
+    /// Runs a step that writes; where it fails half-way, the whole transaction must roll back.
+    @inline(__always)
+    func writing<R>(_ body: () throws(DocDBError) -> R) throws(DocDBError) -> R {
+        do throws(DocDBError) {
+            return try body()
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    // MARK: Stamps
+
+    /// The stamp of this transaction's changes, issued at the first of them.
+    func stamp() throws(DocDBError) -> Stamp {
+        if let currentStamp { return currentStamp }
+        return try issueStamp()
+    }
+
+    /// The place of the current stamp among the record's stamps.
+    var stampIndex: Int { max(0, stamps.count - 1) }
+
+    /// Issues a new stamp for the changes that follow: a later time, and the writer's actor as it is now.
+    ///
+    /// One is enough for a transaction unless it writes to a document it has deleted itself, or must rotate the actor.
+    @discardableResult
+    func issueStamp() throws(DocDBError) -> Stamp {
+        guard let actor = writer.state.actor else {
+            throw DocDBError(.misuse, "a write needs an actor; the session did not begin")
+        }
+        var time = HybridTime.next(after: writer.state.lastTime, nowNanosecondsSince1970: writer.options.clock())
+        // A transaction may outlast the margin of the reservation; its time then stays within what is reserved.
+        if time > writer.session.reservedTime {
+            time = HybridTime.next(after: writer.state.lastTime, nowNanosecondsSince1970: 0)
+        }
+        guard time <= writer.session.reservedTime, stamps.count < ChangeLogFormat.stampCountLimit else {
+            throw DocDBError(.limitReached, "the transaction needs more times than are reserved; split the transaction")
+        }
+        writer.state.lastTime = time
+        stamps.append(.init(actorNumber: writer.actors.intern(actor), time: time))
+        let stamp = Stamp(time: time, actor: actor)
+        currentStamp = stamp
+        freshState = (nil, nil)
+        return stamp
+    }
+
+    // MARK: End
+
+    /// Writes what the commit needs beside the documents: names, actors, and the log record.
+    func finish() throws(DocDBError) {
+        try checkIsUsable()
+        isActive = false
+        let scratch = writer.scratch
+        guard !scratch.pointee.record.isEmpty else { return }
+        try writer.persistNames()
+        writer.state.persistedActorCount = try writer.persistActors(from: writer.state.persistedActorCount)
+        let time: HybridTime
+        if let first = stamps.first {
+            time = first.time
+        } else {
+            time = HybridTime(nanosecondsSince1970: writer.options.clock())
+        }
+        scratch.pointee.recordBytes.removeAll()
+        scratch.pointee.record.finish(kind: kind, time: time, stamps: stamps, to: &scratch.pointee.recordBytes)
+        let tailBefore = writer.changeLog.state.tailFirst
+        try writer.changeLog.append(scratch.pointee.recordBytes.bytes, time: time)
+        if writer.changeLog.state.tailFirst != tailBefore { try cutLog() }
+    }
+
+    private func cutLog() throws(DocDBError) {
+        let notBefore = writer.options.historyAgeNanoseconds.map {
+            HybridTime(nanosecondsSince1970: writer.options.clock() &- min($0, writer.options.clock()))
+        }
+        try writer.changeLog.cut(byteLimit: writer.options.historyByteCount, notBefore: notBefore)
+    }
+
+    /// Makes the transaction unusable, after its closure has thrown.
+    func abandon() { isActive = false }
+}
