@@ -151,6 +151,16 @@ package enum Platform {
         close(descriptor)
     }
 
+    /// Waits until a whole file is on the disk itself.
+    static func synchronizeFile(_ path: String) throws(DocDBError) {
+        let descriptor = open(path, writing: true, creating: false)
+        guard descriptor >= 0 else { throw error(errno, while: "open \(path)") }
+        defer { close(descriptor) }
+        guard synchronize(descriptor: descriptor) else { throw error(errno, while: "sync \(path)") }
+    }
+
+    static func removeDirectory(_ path: String) { _ = rmdir(path) }
+
     static func rename(_ from: String, to: String) throws(DocDBError) {
         #if canImport(Darwin)
             let code = Darwin.rename(from, to)

@@ -1,0 +1,70 @@
+import DocDBCore
+
+extension Store {
+    /// Moves the write-ahead log into the database file and empties it.
+    ///
+    /// Returns whether all of it could be moved; a long read elsewhere keeps what it may still need.
+    @discardableResult
+    package func checkpoint() throws -> Bool {
+        let writer = try requireWriter()
+        return try writer.exclusively { try writer.checkpoint() }
+    }
+
+    /// Rewrites the database without gaps, so that the file shrinks to what is stored.
+    ///
+    /// - Complexity: O(bytes stored); needs as much free disk space again while it runs.
+    package func compact() throws {
+        let writer = try requireWriter()
+        try writer.exclusively {
+            _ = try writer.checkpoint()
+            try writer.connection.execute("VACUUM")
+            _ = try writer.checkpoint()
+        }
+    }
+
+    /// Writes a copy of the store, as it stands now, to a new directory.
+    ///
+    /// The copy takes an actor of its own when it is first written to.
+    ///
+    /// - Throws: `misuse` where something exists at `path`; `diskFull` or `storageFailed` where writing fails, after
+    ///   which nothing is left at `path`.
+    package func backup(to path: String) throws {
+        try checkIsOpen()
+        let target = StoreDirectory(path)
+        guard Platform.fileKind(target.path) == .missing else {
+            throw DocDBError(.misuse, "\(target.path) exists already; name a path for the backup that does not exist")
+        }
+        if let writer { _ = try writer.synchronize() }
+        let partial = StoreDirectory(target.path + ".partial")
+        Self.discard(partial)
+        try Platform.makeDirectory(partial.path)
+        do {
+            try readers.withConnection { context in
+                let statement = try context.connection.prepare("VACUUM INTO ?")
+                statement.bind(1, partial.database)
+                try statement.run()
+            }
+            try Platform.synchronizeFile(partial.database)
+            Platform.synchronizeDirectory(partial.path)
+            try Platform.rename(partial.path, to: target.path)
+        } catch {
+            Self.discard(partial)
+            throw error
+        }
+    }
+
+    private static func discard(_ directory: StoreDirectory) {
+        for file in [directory.database, directory.database + "-journal", directory.writeAheadLog] { Platform.remove(file) }
+        Platform.removeDirectory(directory.path)
+    }
+}
+
+extension StoreWriter {
+    /// Moves the write-ahead log into the database and empties it; false where a reader still needs part of it.
+    func checkpoint() throws(DocDBError) -> Bool {
+        let statement = try connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")
+        defer { statement.reset() }
+        guard try statement.step() else { return false }
+        return statement.int(0) == 0
+    }
+}
