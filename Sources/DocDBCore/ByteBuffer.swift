@@ -28,6 +28,12 @@ package struct ByteBuffer: ~Copyable {
         count = newCount
     }
 
+    /// Declares that the bytes up to `newCount`, within the capacity, have been written through `start`.
+    package mutating func setCount(_ newCount: Int) {
+        precondition(newCount >= 0 && newCount <= capacity, "a buffer holds no more than its capacity")
+        count = newCount
+    }
+
     /// Makes room for `additional` more bytes.
     @inline(__always)
     package mutating func reserve(_ additional: Int) {

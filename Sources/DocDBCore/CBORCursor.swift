@@ -210,7 +210,8 @@ package enum UTF8Validation {
         return true
     }
 
-    private static func sequenceLength(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
+    /// The length of the well-formed sequence at `offset`, which is within the bytes and not ASCII; nil where there is none.
+    static func sequenceLength(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         let first = bytes[offset]
         let length: Int
         var lowest: UInt8 = 0x80

@@ -14,6 +14,8 @@ public enum Limits {
     public static let internedFieldNameByteCount = 32
     /// The most field names one store interns.
     public static let internedFieldNameCount = 4096
+    /// The most bytes the names of one field path may have together, as a path is written in calls and predicates.
+    public static let fieldPathByteCount = 4096
     /// The most bytes of a JSON text of one document; escapes and white space make text longer than its body.
     public static let jsonDocumentByteCount = 64 * 1024 * 1024
 }
