@@ -132,8 +132,15 @@ package struct Importer {
         } catch let error as DocDBError where isFaultOfContent(error.code) {
             let offset = error.context["offset"].flatMap { Int($0) } ?? 0
             let inRecord = identifier?.recordOffset(offset) ?? offset
-            throw RecordError(error.message, at: splitter.position(ofByte: inRecord))
+            throw RecordError(messageWithoutPlace(error), at: splitter.position(ofByte: inRecord))
         }
+    }
+
+    /// The message without the place in the record, which would mislead beside the place in the file.
+    private static func messageWithoutPlace(_ error: DocDBError) -> String {
+        guard let line = error.context["line"], let column = error.context["column"] else { return error.message }
+        let place = "line \(line), column \(column)"
+        return error.message.replacing(" at \(place)", with: "").replacing("\(place): ", with: "")
     }
 
     private static func isFaultOfContent(_ code: DocDBError.Code) -> Bool {

@@ -7,8 +7,12 @@ import DocDBCore
 package struct RecordIdentifier: ~Copyable {
     private let field: [UInt8]
     private var text = ByteBuffer(capacity: 1024)
-    /// How many bytes stand before the record's own first member in the text last made.
+    /// How many bytes more than the record the text last made has.
     private var insertedByteCount = 0
+    /// Where in the record the field's value begins that was copied to the front.
+    private var valueOffset = 0
+
+    private static let prefix = Array("{\"_id\":".utf8)
 
     package init(field: String) { self.field = Array(field.utf8) }
 
@@ -38,16 +42,20 @@ package struct RecordIdentifier: ~Copyable {
             return record
         }
         text.removeAll()
-        text.append(utf8: "{\"_id\":")
+        text.append(Self.prefix)
         text.append(UnsafeRawBufferPointer(rebasing: record[found]))
         text.append(UInt8(ascii: ","))
         insertedByteCount = text.count - 1
+        valueOffset = found.lowerBound
         text.append(UnsafeRawBufferPointer(rebasing: record.dropFirst()))
         return text.bytes
     }
 
-    /// The place in the record of a byte of the text last made; a byte of the inserted part is the record's first.
-    package func recordOffset(_ offset: Int) -> Int { max(0, offset - insertedByteCount) }
+    /// Where in the record a byte of the text last made comes from.
+    package func recordOffset(_ offset: Int) -> Int {
+        if offset >= insertedByteCount { return offset - insertedByteCount }
+        return max(valueOffset, valueOffset + offset - Self.prefix.count)
+    }
 
     private static let identifierName = Array("_id".utf8)
 

@@ -15,7 +15,9 @@ struct ImporterTests {
                 let string = String(decoding: text, as: UTF8.self)
                 if let range = string.firstRange(of: "bad") {
                     let offset = string.utf8.distance(from: string.startIndex, to: range.lowerBound)
-                    throw DocDBError(.invalidJSON, "no value", context: ["offset": String(offset)])
+                    throw DocDBError(
+                        .invalidJSON, "invalid JSON at line 7, column 9: no value",
+                        context: ["offset": String(offset), "line": "7", "column": "9"])
                 }
                 batch.append(string)
             }
@@ -54,7 +56,7 @@ struct ImporterTests {
         let outcome = run("{\"a\":1}\n{\"é\":2}\n  {\"é\":\n bad}\n{\"a\":4}", into: target, batch: 2, chunk: chunk)
         #expect(target.batches == [["{\"a\":1}", "{\"é\":2}"], []])
         #expect(outcome.committedCount == 2)
-        #expect(fault(outcome) == RecordError("no value", at: TextPosition(line: 4, column: 2)))
+        #expect(fault(outcome) == RecordError("invalid JSON: no value", at: TextPosition(line: 4, column: 2)))
     }
 
     @Test("a broken structure ends the import at its place")
@@ -100,6 +102,8 @@ struct ImporterTests {
         #expect(fault(outcome)?.position == TextPosition(line: 1, column: 1))
         let second = run("{\"vin\":\"long value\",\n\"a\":bad}", into: ListTarget(), identifierField: "vin")
         #expect(fault(second)?.position == TextPosition(line: 2, column: 5))
+        let inValue = run("{\"a\":1,\n \"vin\": [bad]}", into: ListTarget(), identifierField: "vin")
+        #expect(fault(inValue)?.position == TextPosition(line: 2, column: 10))
     }
 
     @Test("an interrupt ends the import after the batch at work")
