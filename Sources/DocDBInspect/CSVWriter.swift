@@ -20,7 +20,7 @@ package struct CSVWriter: RowWriter {
     package mutating func write(_ row: some OutputRow) throws {
         try writeHeader()
         let members = try row.members()
-        try writeRecord(columns.names.map { members[$0].map(Self.cell) ?? "" })
+        try writeRecord(columns.names.map { try members[$0].map(Self.cell) ?? "" })
     }
 
     package mutating func finish() throws { try writeHeader() }
@@ -34,11 +34,9 @@ package struct CSVWriter: RowWriter {
 
     private func writeRecord(_ cells: [String]) throws { try sink.write(cells.joined(separator: ",") + "\r\n") }
 
-    static func cell(_ value: Value) -> String {
+    static func cell(_ value: Value) throws -> String {
         if case .string(let text) = value { return quoted(text) }
-        var text = ""
-        JSONText.append(value, to: &text)
-        return quoted(text)
+        return quoted(try JSONText.text(of: value))
     }
 
     static func quoted(_ text: String) -> String {

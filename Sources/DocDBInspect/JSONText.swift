@@ -1,86 +1,48 @@
 package import DocDBCore
 
-/// The JSON text of values, for cells and for rows that are no documents.
+/// The JSON text of single values, and values from JSON text, for cells and arguments.
 package enum JSONText {
-    /// Appends compact JSON with sorted keys, bytes as base64; `_id` comes first in an object.
-    package static func append(_ value: Value, to text: inout String) {
-        switch value {
-        case .null: text += "null"
-        case .bool(let flag): text += flag ? "true" : "false"
-        case .int(let number): text += String(number)
-        case .float(let number): text += number.description
-        case .string(let string): append(quoted: string, to: &text)
-        case .bytes(let bytes): append(base64: bytes, to: &text)
-        case .array(let elements):
-            text += "["
-            for (index, element) in elements.enumerated() {
-                if index > 0 { text += "," }
-                append(element, to: &text)
-            }
-            text += "]"
-        case .object(let members):
-            append(members: members.keys.sorted(by: precedes).map { ($0, members[$0] ?? .null) }, to: &text)
-        }
+    /// The value as compact JSON.
+    package static func text(of value: Value) throws -> String {
+        var buffer = ByteBuffer()
+        try append(value, to: &buffer)
+        return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// Appends an object whose members come in the given order.
-    package static func append(members: [(String, Value)], to text: inout String) {
-        text += "{"
+    /// An object as compact JSON whose members keep this order.
+    package static func text(ofMembers members: [(String, Value)]) throws -> String {
+        var buffer = ByteBuffer()
+        buffer.append(UInt8(ascii: "{"))
         for (index, member) in members.enumerated() {
-            if index > 0 { text += "," }
-            append(quoted: member.0, to: &text)
-            text += ":"
-            append(member.1, to: &text)
+            if index > 0 { buffer.append(UInt8(ascii: ",")) }
+            var name = member.0
+            name.withUTF8 { buffer.append(jsonString: UnsafeRawBufferPointer($0)) }
+            buffer.append(UInt8(ascii: ":"))
+            try append(member.1, to: &buffer)
         }
-        text += "}"
+        buffer.append(UInt8(ascii: "}"))
+        return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// The order of keys: `_id` first, then by UTF-8 bytes.
+    private static func append(_ value: Value, to buffer: inout ByteBuffer) throws {
+        var writer = JSONWriter()
+        try value.canonicalCBOR().withUnsafeBytes { try writer.append(value: $0, names: nil, to: &buffer) }
+    }
+
+    /// The value that a JSON text stands for.
+    ///
+    /// - Throws: `DocDBError.invalidJSON` and its like.
+    package static func value(of text: String) throws -> Value {
+        var text = text
+        var buffer = ByteBuffer()
+        var transcoder = JSONTranscoder()
+        try text.withUTF8 { try transcoder.transcodeValue(UnsafeRawBufferPointer($0), names: nil, to: &buffer) }
+        return try Value.decode(buffer.bytes, names: nil)
+    }
+
+    /// The order of a document's keys: `_id` first, then by UTF-8 bytes.
     package static func precedes(_ left: String, _ right: String) -> Bool {
         if left == "_id" || right == "_id" { return left == "_id" && right != "_id" }
         return left.utf8.lexicographicallyPrecedes(right.utf8)
-    }
-
-    private static func append(quoted string: String, to text: inout String) {
-        text += "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\u{0}"..<"\u{20}": text += hexEscape(scalar)
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
-    }
-
-    /// A scalar below U+10000 as `\uXXXX`.
-    static func hexEscape(_ scalar: UnicodeScalar) -> String {
-        let digits = String(scalar.value, radix: 16)
-        return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    }
-
-    private static let base64Digits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".unicodeScalars)
-
-    private static func append(base64 bytes: [UInt8], to text: inout String) {
-        text += "\""
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var word: UInt32 = 0
-            for byte in group { word = word << 8 | UInt32(byte) }
-            word <<= UInt32(8 * (3 - group.count))
-            for digit in 0..<4 {
-                guard digit <= group.count else {
-                    text += "="
-                    continue
-                }
-                text.unicodeScalars.append(base64Digits[Int(word >> UInt32(18 - 6 * digit)) & 63])
-            }
-        }
-        text += "\""
     }
 }

@@ -14,11 +14,7 @@ package struct FactRow: OutputRow {
 
     package init(_ facts: [(String, Value)]) { self.facts = facts }
 
-    package func jsonText() -> String {
-        var text = ""
-        JSONText.append(members: facts, to: &text)
-        return text
-    }
+    package func jsonText() throws -> String { try JSONText.text(ofMembers: facts) }
 
     package func members() -> [String: Value] { Dictionary(facts, uniquingKeysWith: { first, _ in first }) }
 }

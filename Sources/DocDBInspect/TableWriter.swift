@@ -36,7 +36,7 @@ package struct TableWriter: RowWriter {
         let members = try row.members()
         try columns.insert(members)
         for (name, value) in members {
-            let width = DisplayWidth.of(Self.cell(value))
+            let width = DisplayWidth.of(try Self.cell(value))
             var column = facts[name] ?? ColumnFacts(width: DisplayWidth.of(Self.printable(name)))
             column.width = max(column.width, width)
             column.holdsOnlyNumbers = column.holdsOnlyNumbers && Self.isNumber(value)
@@ -47,7 +47,7 @@ package struct TableWriter: RowWriter {
     package mutating func write(_ row: some OutputRow) throws {
         try writeHeader()
         let members = try row.members()
-        try sink.write(line { members[$0].map(Self.cell) ?? "" } + "\n")
+        try sink.write(line { try members[$0].map(Self.cell) ?? "" } + "\n")
     }
 
     package mutating func finish() throws {}
@@ -66,10 +66,10 @@ package struct TableWriter: RowWriter {
     }
 
     /// One line of cells, without spaces at its end.
-    private func line(_ cell: (String) -> String) -> String {
+    private func line(_ cell: (String) throws -> String) rethrows -> String {
         var result = ""
         for (index, column) in layout.enumerated() {
-            let text = DisplayWidth.truncated(cell(column.name), to: column.width)
+            let text = DisplayWidth.truncated(try cell(column.name), to: column.width)
             let padding = String(repeating: " ", count: max(0, column.width - DisplayWidth.of(text)))
             if index > 0 { result += Self.separator }
             result += column.alignsRight ? padding + text : text + padding
@@ -93,11 +93,9 @@ package struct TableWriter: RowWriter {
         }
     }
 
-    static func cell(_ value: Value) -> String {
+    static func cell(_ value: Value) throws -> String {
         if case .string(let text) = value { return printable(text) }
-        var text = ""
-        JSONText.append(value, to: &text)
-        return printable(text)
+        return printable(try JSONText.text(of: value))
     }
 
     /// The text with everything escaped that would move the cursor or change how the terminal shows text.
@@ -109,11 +107,16 @@ package struct TableWriter: RowWriter {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            case _ where moves(scalar): result += JSONText.hexEscape(scalar)
+            case _ where moves(scalar): result += hexEscape(scalar)
             default: result.unicodeScalars.append(scalar)
             }
         }
         return result
+    }
+
+    private static func hexEscape(_ scalar: UnicodeScalar) -> String {
+        let digits = String(scalar.value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
     private static func moves(_ scalar: UnicodeScalar) -> Bool {
