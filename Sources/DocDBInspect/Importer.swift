@@ -35,6 +35,8 @@ package struct ImportOutcome {
     package var committedCount = 0
     package var byteCount = 0
     package var ending = Ending.finished
+
+    package init() {}
 }
 
 /// Reads documents from a source and writes them in batches.

@@ -44,7 +44,8 @@ package enum Inspector {
         }
     }
 
-    private static func message(of error: any Error) -> String {
+    /// The message of any error that a command may meet, for people.
+    static func message(of error: any Error) -> String {
         switch error {
         case let error as DocDBError: error.message
         case let error as RecordError: "\(error.position): \(error.message)"
