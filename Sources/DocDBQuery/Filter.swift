@@ -31,7 +31,7 @@ package indirect enum Filter: Equatable, Sendable {
     case isMissing(Path)
 
     /// The operators between two operands.
-    package enum Comparison: String, Sendable {
+    package enum Comparison: String, Sendable, BitwiseCopyable {
         case equal = "=="
         case notEqual = "!="
         case less = "<"

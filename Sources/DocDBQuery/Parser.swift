@@ -17,6 +17,18 @@ extension Filter {
     }
 }
 
+extension Filter.Path {
+    /// Parses a path alone, such as what to sort by.
+    ///
+    /// - Throws: `DocDBError.invalidPredicate` with line, column and what was expected.
+    package static func parse(_ text: String) throws(DocDBError) -> Filter.Path {
+        var parser = try Parser(text, arguments: [:])
+        let path = try parser.parsePath()
+        guard parser.isAtEnd else { throw parser.failure(expected: "the end of the path") }
+        return path
+    }
+}
+
 /// A recursive-descent parser; one method per rule of the grammar.
 struct Parser {
     private(set) var lexer: Lexer

@@ -12,7 +12,9 @@ package enum QueryLimits {
     package static let literalValueCount = 65_536
     /// The most bytes of one regular expression.
     package static let patternByteCount = 4096
-    /// The most backtracking points of one match of a regular expression.
+    /// The most steps of one match of a regular expression: an item of the pattern tried at a place of the text.
+    package static let regexStepCount = 1_000_000
+    /// The most backtracking points of one match of a regular expression from one place of the text.
     package static let regexMatchCount: UInt32 = 1_000_000
     /// The deepest backtracking of one match of a regular expression.
     package static let regexDepth: UInt32 = 100_000
@@ -24,6 +26,4 @@ package enum QueryLimits {
     package static let evaluationStepCount = 32 * 1024 * 1024
     /// The most paths of one sort order.
     package static let sortPathCount = 16
-    /// The most values that an index constraint of one predicate lists for one path.
-    package static let constraintValueCount = 4096
 }

@@ -37,17 +37,21 @@ final class RegexPattern {
 
     deinit { docdb_regex_free(regex) }
 
-    /// Looks for the pattern anywhere in `subject`.
-    func search(_ subject: UnsafeRawBufferPointer) -> Outcome {
+    /// Looks for the pattern anywhere in `subject`, in at most `steps` steps; also returns how many it took.
+    func search(_ subject: UnsafeRawBufferPointer, steps: Int) -> (outcome: Outcome, steps: Int) {
+        let allowed = UInt64(max(steps, 0))
+        var left = allowed
         let result = withUnsafePointer(to: 0 as UInt8) { empty in
             docdb_regex_search(
-                regex, subject.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? empty, subject.count)
+                regex, subject.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? empty, subject.count, &left)
         }
-        return switch result {
-        case 1: .found
-        case 0: .notFound
-        case -2: .damaged
-        default: .exhausted
-        }
+        let outcome: Outcome =
+            switch result {
+            case 1: .found
+            case 0: .notFound
+            case -2: .damaged
+            default: .exhausted
+            }
+        return (outcome, Int(allowed - left))
     }
 }

@@ -1,0 +1,106 @@
+package import DocDBCore
+
+/// One path of a sort order, and its direction.
+package struct SortKey: Equatable, Sendable {
+    package let path: Filter.Path
+    package let isDescending: Bool
+
+    /// Creates a sort key.
+    ///
+    /// - Throws: `DocDBError.invalidPath` where the path may lead to more than one value.
+    package init(_ path: Filter.Path, descending: Bool = false) throws(DocDBError) {
+        guard !path.isMultiValued else {
+            throw DocDBError(
+                .invalidPath,
+                "cannot sort by \(path): it may lead to many values; sort by a path without '[*]' and '[? ...]'")
+        }
+        self.path = path
+        isDescending = descending
+    }
+
+    /// Creates a sort key from the path's text.
+    ///
+    /// - Throws: `DocDBError.invalidPath`, and `DocDBError.invalidPredicate` where the text is no path.
+    package init(_ text: String, descending: Bool = false) throws(DocDBError) {
+        try self.init(try Filter.Path.parse(text), descending: descending)
+    }
+}
+
+/// Writes the sort keys of documents: bytes whose order is the order of the results.
+///
+/// A key is the order-preserving encoding of each path's value, then of the `_id` in the direction of the last path, so
+/// that no two documents have the same key. One thread at a time. Allocates only for objects that are sorted by.
+package final class SortKeyEncoder {
+    private let machine: Machine
+    private let components: [(path: Int32, isID: Bool, isDescending: Bool)]
+    private let isIDDescending: Bool
+    private let compiledNameCount: Int
+    private let unknownNames: [String]
+    // Owned here, used by the machine.
+    private let memory: ProgramMemory
+    private let names: FieldNames
+
+    /// Compiles a sort order for the bodies of one store; without keys the order is that of `_id`.
+    ///
+    /// - Throws: `DocDBError.limitReached` where there are more than `QueryLimits.sortPathCount` keys.
+    package init(_ keys: [SortKey], names: FieldNames) throws(DocDBError) {
+        guard keys.count <= QueryLimits.sortPathCount else {
+            throw DocDBError(
+                .limitReached, "a sort order has at most \(QueryLimits.sortPathCount) paths; leave some out")
+        }
+        var compiler = Compiler(names: names)
+        components = keys.map { key in
+            let isID = if case .name(let name)? = key.path.steps.first { name.string == "_id" } else { false }
+            return (compiler.compile(key.path), isID, key.isDescending)
+        }
+        machine = compiler.makeMachine()
+        isIDDescending = keys.last?.isDescending ?? false
+        compiledNameCount = compiler.nameCount
+        unknownNames = compiler.unknownNames
+        memory = compiler.memory
+        self.names = names
+    }
+
+    deinit { machine.destroy() }
+
+    /// Appends a document's sort key; false, and nothing appended, where its bytes are damaged.
+    ///
+    /// - Parameters:
+    ///   - body: The document's body: a deterministic CBOR map with interned keys.
+    ///   - id: The canonical CBOR of its `_id`, keys as text.
+    /// - Complexity: O(bytes of the body up to the last path's field).
+    package func append(
+        body: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, to buffer: inout ByteBuffer
+    ) -> Bool {
+        guard machine.begin(body: body, id: id) else { return false }
+        let start = buffer.count
+        do {
+            for component in components {
+                try append(component.path, component.isID, component.isDescending, to: &buffer)
+            }
+            var cursor = ByteCursor(id)
+            try OrderEncoding.append(cborValue: &cursor, names: nil, descending: isIDDescending, to: &buffer)
+            if !machine.state.pointee.isDamaged { return true }
+        } catch {}
+        buffer.truncate(to: start)
+        return false
+    }
+
+    @inline(__always)
+    private func append(
+        _ path: Int32, _ isID: Bool, _ isDescending: Bool, to buffer: inout ByteBuffer
+    ) throws(CBORError) {
+        guard let (start, end) = machine.place(ofPath: path) else {
+            OrderEncoding.appendMissing(descending: isDescending, to: &buffer)
+            return
+        }
+        var cursor = ByteCursor(UnsafeRawBufferPointer(start: start, count: end - start))
+        try OrderEncoding.append(
+            cborValue: &cursor, names: isID ? nil : names, descending: isDescending, to: &buffer)
+    }
+
+    /// Tells whether a name of a path that no body had when this was compiled has been interned since.
+    package func needsRecompile(_ names: FieldNames) -> Bool {
+        names.count != compiledNameCount && unknownNames.contains { names.number(of: $0) != nil }
+    }
+}
