@@ -177,6 +177,31 @@ struct RecordSplitterTests {
         }
     }
 
+    @Test("damaged input never traps, and its outcome does not depend on the chunks")
+    func damaged() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(state: seed)
+        let alphabet = Array("{}[]\",:\\ \n\ré1x".utf8) + [0xEF, 0xBB, 0xBF, 0, 0xFF]
+        for _ in 0..<2000 {
+            var bytes = Array((randomObject(depth: 0, &random) + "\n" + randomObject(depth: 0, &random)).utf8)
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let index = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0...2, using: &random) {
+                case 0: bytes[index] = alphabet.randomElement(using: &random) ?? 0
+                case 1: bytes.insert(alphabet.randomElement(using: &random) ?? 0, at: index)
+                default: if bytes.count > 1 { bytes.remove(at: index) }
+                }
+            }
+            let whole = try split(bytes)
+            #expect(try split(bytes, chunk: 1) == whole, "seed \(seed)")
+            #expect(try split(bytes, chunk: 5) == whole, "seed \(seed)")
+            for piece in whole.pieces {
+                var identifier = RecordIdentifier(field: "a")
+                Array(piece.text.utf8).withUnsafeBytes { _ = try? identifier.identified($0).count }
+            }
+        }
+    }
+
     /// The place behind a text, by the plainest means.
     private func place(after text: String) -> TextPosition {
         var place = TextPosition.start
