@@ -35,7 +35,8 @@ struct BodyWriter: ~Copyable {
 
     @inline(__always)
     private mutating func push(prefixCount: Int, _ body: inout ByteBuffer) {
-        precondition(depth < Self.capacity, "a path is deeper than the nesting limit, which every writer of paths checks")
+        precondition(
+            depth < Self.capacity, "a path is deeper than the nesting limit, which every writer of paths checks")
         (levels + depth).initialize(
             to: Level(prefixCount: UInt32(prefixCount), headOffset: UInt32(body.count), memberCount: 0))
         depth += 1

@@ -170,7 +170,8 @@ extension DocumentState {
     private mutating func arrangeExtras(_ leafCount: Int) throws(CBORError) {
         let entries = assignments
         let arranged: [Assignment]? = arena.withUnsafeBytes { arena in
-            for index in tallies.indices.dropFirst() where Self.compare(tallies[index - 1], tallies[index], arena) >= 0 {
+            for index in tallies.indices.dropFirst() where Self.compare(tallies[index - 1], tallies[index], arena) >= 0
+            {
                 return nil
             }
             for index in unknowns.indices.dropFirst()

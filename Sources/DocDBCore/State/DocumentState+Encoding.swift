@@ -92,7 +92,9 @@ extension DocumentState {
     private func appendFresh(
         _ isAlive: Bool, _ body: inout ByteBuffer, _ state: inout ByteBuffer, _ actors: ActorTable
     ) -> Bool {
-        guard isAlive, deleted.isEmpty, tallies.isEmpty, unknowns.isEmpty, seen.elements.count == 1 else { return false }
+        guard isAlive, deleted.isEmpty, tallies.isEmpty, unknowns.isEmpty, seen.elements.count == 1 else {
+            return false
+        }
         let dot = seen.elements[0]
         let stamp = Stamp(time: dot.time, actor: dot.actor, isDefault: assignments.first?.stamp.isDefault ?? false)
         for entry in assignments where entry.stamp != stamp { return false }

@@ -134,7 +134,9 @@ extension DocumentState {
         arena.withUnsafeBytes { arena in
             var ancestors: [Assignment] = []
             assignments.removeAll { entry in
-                while let last = ancestors.last, !arena[entry.path].hasPrefix(arena[last.path]) { ancestors.removeLast() }
+                while let last = ancestors.last, !arena[entry.path].hasPrefix(arena[last.path]) {
+                    ancestors.removeLast()
+                }
                 // What stays is no older than what stays above it, so the nearest is the newest.
                 if let last = ancestors.last, last.stamp > entry.stamp { return true }
                 ancestors.append(entry)

@@ -75,14 +75,18 @@ final class ModelReplica {
         if let stored {
             let undo = reloaded.undo(from: before, at: hybridTime(clock), actors)
             let unwound = try reloaded.unwound(undo, at: hybridTime(clock), actors)
-            if unwound.map({ StoredDocument($0, actors) }) != stored { findings.append("unwinding misses the old bytes") }
+            if unwound.map({ StoredDocument($0, actors) }) != stored {
+                findings.append("unwinding misses the old bytes")
+            }
         }
         stored = reloaded.isUnwritten ? nil : now
     }
 
     func set(_ path: [UInt8], _ value: Int) throws {
         let stamp = try nextStamp()
-        try change { $0.set(path, value, stamp, forgets: forgets) } _: {
+        try change {
+            $0.set(path, value, stamp, forgets: forgets)
+        } _: {
             try $0.set(keys(path), .int(Int64(value)), Stamp(stamp), names)
         }
     }
@@ -91,7 +95,9 @@ final class ModelReplica {
         let stamp = try nextStamp()
         let value = Dictionary(
             uniqueKeysWithValues: members.map { (String(UnicodeScalar($0.key)), Value.int(Int64($0.value))) })
-        try change { $0.setMap(path, members, stamp, forgets: forgets) } _: {
+        try change {
+            $0.setMap(path, members, stamp, forgets: forgets)
+        } _: {
             try $0.set(keys(path), .object(value), Stamp(stamp), names)
         }
     }
@@ -99,7 +105,11 @@ final class ModelReplica {
     func unset(_ path: [UInt8]) throws {
         guard model.isAlive else { return }
         let stamp = try nextStamp()
-        try change { $0.unset(path, stamp, forgets: forgets) } _: { try $0.unset(keys(path), Stamp(stamp), names) }
+        try change {
+            $0.unset(path, stamp, forgets: forgets)
+        } _: {
+            try $0.unset(keys(path), Stamp(stamp), names)
+        }
     }
 
     /// Increments where a number or nothing is shown; elsewhere the code refuses and the model is not asked.
@@ -115,7 +125,9 @@ final class ModelReplica {
             return
         }
         let stamp = try nextStamp()
-        try change { $0.increment(path, amount, stamp, forgets: forgets) } _: {
+        try change {
+            $0.increment(path, amount, stamp, forgets: forgets)
+        } _: {
             try $0.increment(keys(path), .int(Int64(amount)), Stamp(stamp), names)
         }
     }
@@ -123,7 +135,11 @@ final class ModelReplica {
     func delete() throws {
         guard model.isAlive else { return }
         let stamp = try nextStamp()
-        try change { $0.delete(stamp, forgets: forgets) } _: { $0.delete(stamp: Stamp(stamp), forgets: forgets) }
+        try change {
+            $0.delete(stamp, forgets: forgets)
+        } _: {
+            $0.delete(stamp: Stamp(stamp), forgets: forgets)
+        }
     }
 
     func evict() {
@@ -153,11 +169,15 @@ final class ModelReplica {
         var probe = model
         guard probe.apply(sent.model, forgets: forgets) else {
             var document = try load()
-            if document.apply(delta, forgets: forgets, names: names) { findings.append("an uncovered delta was joined") }
+            if document.apply(delta, forgets: forgets, names: names) {
+                findings.append("an uncovered delta was joined")
+            }
             return
         }
         clock = max(clock, times.max() ?? 0)
-        try change { isApplied = $0.apply(sent.model, forgets: forgets) } _: {
+        try change {
+            isApplied = $0.apply(sent.model, forgets: forgets)
+        } _: {
             codeApplied = $0.apply(delta, forgets: forgets, names: names)
         }
         if !isApplied || !codeApplied { findings.append("a covered delta was refused") }
@@ -209,7 +229,8 @@ struct ModelHistory {
         }
         for _ in replicas {
             for a in replicas {
-                for b in replicas where a !== b && !(a.model.seen == b.model.seen && a.model.deleted == b.model.deleted) {
+                for b in replicas where a !== b && !(a.model.seen == b.model.seen && a.model.deleted == b.model.deleted)
+                {
                     try a.receive(b.delta(for: a))
                 }
             }
