@@ -196,7 +196,7 @@ extension ByteCursor {
 }
 
 extension DocDBError {
-    static var documentTooLarge: DocDBError {
+    package static var documentTooLarge: DocDBError {
         DocDBError(
             .documentTooLarge,
             "the document is larger than \(Limits.documentByteCount) bytes encoded; split it into several documents")

@@ -74,6 +74,9 @@ package final class SQLiteConnection {
         guard code == SQLITE_OK else { throw SQLiteError.error(code, connection: handle, while: action) }
     }
 
+    /// Sets how long a statement waits for a lock before it fails.
+    package func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+
     /// Ends a transaction without its changes; where SQLite has ended it already, as on some failures, that is well.
     package func rollback() {
         if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
@@ -81,18 +84,26 @@ package final class SQLiteConnection {
 
     /// The prepared statement for `sql`, made once; it is reset and the caller resets it after use.
     ///
-    /// Callers on hot paths keep it; this looks it up by its text.
+    /// Callers on hot paths keep it; this looks it up by its text. Not for statements during whose steps foreign code
+    /// runs, which may ask for the same one: those take `prepareOnce`.
     package func prepare(_ sql: String) throws(DocDBError) -> SQLiteStatement {
         if let known = statements[sql] { return known }
         if statements.count >= Self.statementCountLimit { statements.removeAll() }
+        let prepared = try make(sql, flags: UInt32(SQLITE_PREPARE_PERSISTENT))
+        statements[sql] = prepared
+        return prepared
+    }
+
+    /// A statement of its own for `sql`, for its caller alone.
+    package func prepareOnce(_ sql: String) throws(DocDBError) -> SQLiteStatement { try make(sql, flags: 0) }
+
+    private func make(_ sql: String, flags: UInt32) throws(DocDBError) -> SQLiteStatement {
         var statement: OpaquePointer?
-        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        let code = sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil)
         guard code == SQLITE_OK, let statement else {
             throw SQLiteError.error(code, connection: handle, while: action)
         }
-        let prepared = SQLiteStatement(handle: statement, connection: self)
-        statements[sql] = prepared
-        return prepared
+        return SQLiteStatement(handle: statement, connection: self)
     }
 
     /// Lets go of every kept statement, so that tables they name can be dropped.

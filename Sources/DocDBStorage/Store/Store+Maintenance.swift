@@ -61,10 +61,13 @@ extension Store {
 
 extension StoreWriter {
     /// Moves the write-ahead log into the database and empties it; false where a reader still needs part of it.
-    func checkpoint() throws(DocDBError) -> Bool {
+    func checkpoint(waiting: Bool = true) throws(DocDBError) -> Bool {
+        if !waiting { connection.setBusyTimeout(milliseconds: 0) }
+        defer { if !waiting { connection.setBusyTimeout(milliseconds: options.busyTimeoutMilliseconds) } }
         let statement = try connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")
         defer { statement.reset() }
-        guard try statement.step() else { return false }
-        return statement.int(0) == 0
+        guard try statement.step(), statement.int(0) == 0 else { return false }
+        state.mustErase = false
+        return true
     }
 }

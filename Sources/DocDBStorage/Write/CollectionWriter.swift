@@ -6,6 +6,7 @@ final class CollectionWriter {
     let info: CollectionInfo
     private unowned let writer: StoreWriter
     private let insertStatement: SQLiteStatement
+    let selectStatement: SQLiteStatement
     private let updateStatement: SQLiteStatement
     private let deleteStatement: SQLiteStatement
     private let reserveStatement: SQLiteStatement
@@ -23,6 +24,7 @@ final class CollectionWriter {
         let table = "documents_\(info.number)"
         insertStatement = try connection.prepare(
             "INSERT INTO \(table) (key, id, body, state, last_change) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
+        selectStatement = try connection.prepare("SELECT key, body, state, last_change FROM \(table) WHERE id = ?")
         updateStatement = try connection.prepare(
             "UPDATE \(table) SET body = ?, state = ?, last_change = ? WHERE key = ?")
         deleteStatement = try connection.prepare("DELETE FROM \(table) WHERE key = ?")
@@ -108,8 +110,12 @@ extension StoreWriter {
     }
 
     /// Changes the catalog within the transaction that runs; readers hear of it at the commit.
-    func setCatalog(_ change: (inout Catalog) -> Void) {
+    ///
+    /// - Parameter number: the collection whose indexes change, so that its writer is made anew.
+    func setCatalog(changing number: Int64? = nil, _ change: (inout Catalog) -> Void) {
         change(&state.catalog)
+        lastCollection = nil
+        if let number { collections[number] = nil }
         state.isCatalogChanged = true
         context.catalog = state.catalog
         context.forgetCollections()

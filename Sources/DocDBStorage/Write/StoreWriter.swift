@@ -15,6 +15,8 @@ final class StoreWriter: @unchecked Sendable {
         var persistedNameCount: Int
         var persistedActorCount: Int
         var isCatalogChanged = false
+        /// Whether values were evicted whose bytes the write-ahead log may still hold.
+        var mustErase = false
     }
 
     let directory: StoreDirectory
@@ -40,6 +42,8 @@ final class StoreWriter: @unchecked Sendable {
     var changeLog: ChangeLog
     var session: WriterSession
     var collections: [Int64: CollectionWriter] = [:]
+    /// The collection that was written to last.
+    var lastCollection: CollectionWriter?
     /// Buffers of the transaction that runs, behind a pointer so that hot paths pay no exclusivity checks.
     let scratch: UnsafeMutablePointer<WriterScratch>
     private var isFullySynchronous = false
@@ -141,6 +145,15 @@ final class StoreWriter: @unchecked Sendable {
             state.isCatalogChanged = false
             readers.publish(state.catalog)
         }
+        if state.mustErase { eraseEvicted() }
+    }
+
+    /// Clears the bytes of evicted documents from the write-ahead log, now or, where a reader still needs it, at the
+    /// next checkpoint.
+    private func eraseEvicted() {
+        // The commit stands whether this succeeds or not; `mustErase` says so until it has.
+        guard (try? checkpoint(waiting: false)) == true else { return }
+        state.mustErase = false
     }
 
     /// Undoes all since `begin`, on disk and in memory.
@@ -155,9 +168,10 @@ final class StoreWriter: @unchecked Sendable {
         state = before
         changeLog.state = before.log
         context.catalog = before.catalog
+        lastCollection = nil
         for collection in collections.values { collection.forgetReservation() }
         if hadCatalogChanges {
-            collections = collections.filter { before.catalog.collection(number: $0.key) != nil }
+            collections.removeAll()
             context.invalidate()
         }
     }
@@ -220,10 +234,15 @@ final class StoreWriter: @unchecked Sendable {
 struct WriterScratch: ~Copyable {
     var body = ByteBuffer(capacity: 4096)
     var state = ByteBuffer(capacity: 1024)
-    var id = ByteBuffer(capacity: 512)
     var oldBody = ByteBuffer(capacity: 4096)
-    var oldState = ByteBuffer(capacity: 1024)
+    /// Whether the document that was loaded last had a body.
+    var hasOldBody = false
     var undo = ByteBuffer(capacity: 1024)
+    var transcoder = JSONTranscoder()
+    /// The state of documents freshly inserted under `freshStamp`.
+    var freshState = ByteBuffer(capacity: 64)
+    var freshStamp: Stamp?
+    var isFreshDefault = false
     var record = ChangeLogRecordBuilder()
     var recordBytes = ByteBuffer(capacity: 4096)
     /// Random bytes for document ids, drawn from the system many at a time.

@@ -10,8 +10,6 @@ package final class WriteTransaction {
     private(set) var isActive = true
     private var stamps: [ChangeLogFormat.Stamp] = []
     private(set) var currentStamp: Stamp?
-    /// The bytes of the state of a document freshly inserted under the current stamp.
-    var freshState: (plain: [UInt8]?, isDefault: [UInt8]?) = (nil, nil)
     var kind = ChangeLogFormat.Kind.local
 
     init(writer: StoreWriter) {
@@ -53,6 +51,9 @@ package final class WriteTransaction {
         return try issueStamp()
     }
 
+    /// The time of the record: what the times in its undo entries are told from. It is that of the first stamp.
+    private(set) var recordTime = HybridTime.zero
+
     /// The place of the current stamp among the record's stamps.
     var stampIndex: Int { max(0, stamps.count - 1) }
 
@@ -73,12 +74,18 @@ package final class WriteTransaction {
             throw DocDBError(.limitReached, "the transaction needs more times than are reserved; split the transaction")
         }
         writer.state.lastTime = time
+        if stamps.isEmpty { recordTime = time }
         stamps.append(.init(actorNumber: writer.actors.intern(actor), time: time))
         let stamp = Stamp(time: time, actor: actor)
         currentStamp = stamp
-        freshState = (nil, nil)
         return stamp
     }
+
+    /// Makes the next change issue a new stamp.
+    func forgetStamp() { currentStamp = nil }
+
+    /// Whether nothing has been stamped yet.
+    var isStampless: Bool { stamps.isEmpty }
 
     // MARK: End
 
@@ -90,12 +97,8 @@ package final class WriteTransaction {
         guard !scratch.pointee.record.isEmpty else { return }
         try writer.persistNames()
         writer.state.persistedActorCount = try writer.persistActors(from: writer.state.persistedActorCount)
-        let time: HybridTime
-        if let first = stamps.first {
-            time = first.time
-        } else {
-            time = HybridTime(nanosecondsSince1970: writer.options.clock())
-        }
+        // A record without changes of its own, as of evictions alone, says when it was made.
+        let time = stamps.isEmpty ? HybridTime(nanosecondsSince1970: writer.options.clock()) : recordTime
         scratch.pointee.recordBytes.removeAll()
         scratch.pointee.record.finish(kind: kind, time: time, stamps: stamps, to: &scratch.pointee.recordBytes)
         let tailBefore = writer.changeLog.state.tailFirst
