@@ -168,6 +168,29 @@ extension CBOR {
         return HalfFloat.bits(exactly: single) == nil ? 26 : 25
     }
 
+    /// Tells whether the bytes at `left` are those of `right`, of which there are as many there.
+    @inline(__always)
+    static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        let count = right.count
+        guard let right = right.baseAddress else { return true }
+        @inline(__always) func differ<T: FixedWidthInteger>(_ type: T.Type, _ offset: Int) -> Bool {
+            left.loadUnaligned(fromByteOffset: offset, as: T.self)
+                != right.loadUnaligned(fromByteOffset: offset, as: T.self)
+        }
+        // Whole words, the last of which may overlap the one before it.
+        if count >= 8 {
+            var offset = 0
+            while offset + 8 < count {
+                if differ(UInt64.self, offset) { return false }
+                offset += 8
+            }
+            return !differ(UInt64.self, count - 8)
+        }
+        if count >= 4 { return !differ(UInt32.self, 0) && !differ(UInt32.self, count - 4) }
+        for offset in 0..<count where differ(UInt8.self, offset) { return false }
+        return true
+    }
+
     /// Compares two runs of bytes in bytewise order: negative, zero or positive.
     @inline(__always)
     package static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {

@@ -70,7 +70,7 @@ package final class FieldNames: @unchecked Sendable {
     @inline(__always)
     private func isEqual(_ number: Int, _ name: UnsafeRawBufferPointer) -> Bool {
         guard Int(lengths[number]) == name.count else { return false }
-        return CBOR.compare(UnsafeRawBufferPointer(start: names + number * Self.stride, count: name.count), name) == 0
+        return CBOR.areEqual(UnsafeRawPointer(names + number * Self.stride), name)
     }
 
     /// Tells whether there is a name `number` with just these bytes.

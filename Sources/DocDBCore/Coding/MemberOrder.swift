@@ -2,7 +2,7 @@
 ///
 /// Writers append members as they come and push each one's offset; most maps turn out to be in order already. Maps nest:
 /// the offsets form a stack, of which each open map owns the part above the count it saw when it began.
-struct MemberOrder: ~Copyable {
+package struct MemberOrder: ~Copyable {
     /// One member: its key and value, as bytes from a common base.
     private struct Slice {
         var offset: Int
@@ -11,18 +11,18 @@ struct MemberOrder: ~Copyable {
     }
 
     private var offsets: UnsafeMutablePointer<Int>
-    private(set) var count = 0
+    package private(set) var count = 0
     private var capacity = 64
     private var scratch = ByteBuffer()
     private var slices: [Slice] = []
 
-    init() { offsets = .allocate(capacity: 64) }
+    package init() { offsets = .allocate(capacity: 64) }
 
     deinit { offsets.deallocate() }
 
     /// Notes that a member begins at `offset`.
     @inline(__always)
-    mutating func push(_ offset: Int) {
+    package mutating func push(_ offset: Int) {
         if count == capacity { grow() }
         offsets[count] = offset
         count += 1
@@ -39,13 +39,13 @@ struct MemberOrder: ~Copyable {
 
     /// Forgets the offsets above the first `newCount`.
     @inline(__always)
-    mutating func truncate(to newCount: Int) { count = newCount }
+    package mutating func truncate(to newCount: Int) { count = newCount }
 
     /// Sorts the members pushed since `first`, which fill `base` up to `end` without gaps.
     ///
     /// - Returns: false where two keys are equal, and then the bytes are unspecified.
     /// - Complexity: O(n log n) in the number of members, plus one copy of their bytes.
-    mutating func sort(from first: Int, base: UnsafeMutableRawPointer, end: Int) -> Bool {
+    package mutating func sort(from first: Int, base: UnsafeMutableRawPointer, end: Int) -> Bool {
         guard count - first > 1 else { return true }
         slices.removeAll(keepingCapacity: true)
         for index in first..<count {
@@ -99,7 +99,7 @@ extension ByteBuffer {
     }
 
     /// Writes the head of an array or map, of which one byte was reserved at `offset`, wider where the count needs it.
-    mutating func fillReservedHead(at offset: Int, major: UInt8, count elementCount: Int) {
+    package mutating func fillReservedHead(at offset: Int, major: UInt8, count elementCount: Int) {
         let width = CBOR.headByteCount(UInt64(elementCount))
         if width > 1 { insertGap(at: offset, count: width - 1) }
         CBOR.storeHead(at: start + offset, major: major, UInt64(elementCount))

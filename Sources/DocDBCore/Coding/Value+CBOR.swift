@@ -38,14 +38,15 @@ extension Value {
     /// - Parameters:
     ///   - names: the store's field names; nil gives text keys only, the canonical form.
     ///   - interning: whether new names are added to `names`, or only looked up.
+    ///   - depth: how many arrays and objects the value stands within.
     /// - Throws: `invalidValue` for NaN and infinities, `documentTooDeep`; the buffer is then as before.
     package func appendCBOR(
-        names: FieldNames?, interning: Bool = true, to buffer: inout ByteBuffer
+        names: FieldNames?, interning: Bool = true, depth: Int = 0, to buffer: inout ByteBuffer
     ) throws(DocDBError) {
         let start = buffer.count
         var encoder = ValueEncoder(names: names, interning: interning)
         do throws(DocDBError) {
-            try encoder.append(self, depth: 0, to: &buffer)
+            try encoder.append(self, depth: depth, to: &buffer)
         } catch {
             buffer.truncate(to: start)
             throw error
@@ -202,7 +203,7 @@ extension DocDBError {
             "the document is larger than \(Limits.documentByteCount) bytes encoded; split it into several documents")
     }
 
-    static var documentTooDeep: DocDBError {
+    package static var documentTooDeep: DocDBError {
         DocDBError(
             .documentTooDeep,
             "the document is nested deeper than \(Limits.nestingDepth) levels; flatten it or keep the deep part as a string"
