@@ -5,6 +5,7 @@ struct Compiler {
     let names: FieldNames
     let nameCount: Int
     let memory = ProgramMemory()
+    var stepCount = QueryLimits.evaluationStepCount
     private(set) var usesID = false
     private(set) var unknownNames: [String] = []
     private(set) var patterns: [RegexPattern] = []
@@ -297,6 +298,6 @@ extension Compiler {
             skipLengths: memory.copy(Machine.makeSkipLengths()), names: Unmanaged.passUnretained(names),
             slots: memory.copy(slots), slotCount: slots.count,
             slotValues: memory.copy([UnsafeRawPointer?](repeating: nil, count: slots.count)),
-            scratch: scratch, scratchCount: scratchCount, state: memory.copy([state]))
+            scratch: scratch, scratchCount: scratchCount, stepCount: stepCount, state: memory.copy([state]))
     }
 }

@@ -19,9 +19,13 @@ package final class Evaluator {
 
     /// Compiles a filter.
     ///
+    /// - Parameters:
+    ///   - names: The field names of the store whose bodies are matched.
+    ///   - stepCount: The most steps of a match on one document; one that needs more is denied.
     /// - Complexity: O(size of the filter), plus sorting the literals of `in`.
-    package init(_ filter: Filter, names: FieldNames) {
+    package init(_ filter: Filter, names: FieldNames, stepCount: Int = QueryLimits.evaluationStepCount) {
         var compiler = Compiler(names: names)
+        compiler.stepCount = stepCount
         root = compiler.compile(filter)
         machine = compiler.makeMachine()
         usesID = compiler.usesID

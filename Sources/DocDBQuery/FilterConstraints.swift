@@ -95,7 +95,7 @@ private enum Demand {
         case .startsWith(.path(let path), .literal(let value)):
             guard case .string(let prefix) = value else { found = .nothing; break }
             found = Demand.prefix(path, prefix, isExact: true)
-        case .isMissing(let path): found = try Demand.points(path, [nil])
+        case .isMissing(let path): found = try Demand.points(path, [Value?.none])
         case .or(let parts): found = try Demand.disjunction(parts)
         default: found = nil
         }
@@ -104,7 +104,7 @@ private enum Demand {
     }
 
     /// The values that equal a literal: `null` also equals missing ones.
-    private static func pointsEqual(to value: Value) -> [Value?] { value == .null ? [nil, .null] : [value] }
+    private static func pointsEqual(to value: Value) -> [Value?] { value == .null ? [Value?.none, .null] : [value] }
 
     private static func points(_ path: Filter.Path, _ values: [Value?]) throws(DocDBError) -> Demand? {
         guard let (path, isExact) = path.indexable else { return nil }
@@ -122,7 +122,7 @@ private enum Demand {
         case .missing: value = nil
         case .path, .function, .condition: return nil
         }
-        let equalPoints = value.map { pointsEqual(to: $0) } ?? [nil]
+        let equalPoints = value.map { pointsEqual(to: $0) } ?? [Value?.none]
         let type = value.flatMap { ValueSet.ValueType(of: $0) }
         switch comparison {
         case .notEqual: return nil

@@ -35,6 +35,8 @@ struct Machine {
     let slotValues: UnsafeMutablePointer<UnsafeRawPointer?>
     let scratch: UnsafeMutablePointer<ByteBuffer>
     let scratchCount: Int
+    /// The most steps on one document.
+    let stepCount: Int
     let state: UnsafeMutablePointer<State>
 
     /// Frees what the compiler's memory does not own.
@@ -52,7 +54,7 @@ struct Machine {
     /// Takes up a document and finds its fields; false where its body is no map.
     @inline(__always)
     func begin(body: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) -> Bool {
-        state.pointee.stepsLeft = QueryLimits.evaluationStepCount
+        state.pointee.stepsLeft = stepCount
         state.pointee.isExhausted = false
         state.pointee.isDamaged = false
         guard let start = body.baseAddress else {
