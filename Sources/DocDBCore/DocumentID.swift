@@ -35,7 +35,8 @@ public struct DocumentID: Hashable, Sendable {
     package static var tooLong: DocDBError {
         DocDBError(
             .invalidDocumentID,
-            "the document id is longer than \(Limits.documentIDByteCount) bytes encoded; use a shorter one, such as a hash")
+            "the document id is longer than \(Limits.documentIDByteCount) bytes encoded; use a shorter one, such as a hash"
+        )
     }
 }
 

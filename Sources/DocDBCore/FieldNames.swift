@@ -102,7 +102,8 @@ package final class FieldNames: @unchecked Sendable {
         guard name.count > 0, name.count <= stride else { return false }
         for (index, byte) in name.enumerated() {
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): continue
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
+                continue
             case UInt8(ascii: "0")...UInt8(ascii: "9") where index > 0: continue
             default: return false
             }

@@ -25,7 +25,9 @@ struct EvictionTests {
                     let id = try Self.id(number)
                     let filler = String(repeating: "f", count: Int.random(in: 0...400, using: &random))
                     let text = number < 20 ? Self.marker(number) : "kept \(number)"
-                    try transaction.put(["_id": id.value, "text": .string(text), "filler": .string(filler), "round": .int(Int64(round))])
+                    try transaction.put([
+                        "_id": id.value, "text": .string(text), "filler": .string(filler), "round": .int(Int64(round)),
+                    ])
                 }
                 for number in 20..<60 where Bool.random(using: &random) {
                     try transaction.put(["_id": .int(Int64(1000 + round * 60 + number)), "text": "new"])
@@ -61,7 +63,9 @@ struct EvictionTests {
         let place = TemporaryStore("evict")
         let store = try place.open()
         try store.put(["_id": 1, "a": 1])
-        #expect { try store.write { try $0.evict(1, force: false) } } throws: { ($0 as? DocDBError)?.code == .unsyncedChanges }
+        #expect { try store.write { try $0.evict(1, force: false) } } throws: {
+            ($0 as? DocDBError)?.code == .unsyncedChanges
+        }
         #expect(try store.get(1) == ["a": 1])
     }
 

@@ -46,7 +46,8 @@ struct StoreRandomTests {
                 }
                 #expect(model.documents == before)
             case 2:
-                guard let id = model.documents.keys.sorted(by: { "\($0)" < "\($1)" }).randomElement(using: &random) else {
+                guard let id = model.documents.keys.sorted(by: { "\($0)" < "\($1)" }).randomElement(using: &random)
+                else {
                     continue
                 }
                 let wasEvicted = try store.write { try $0.evict(id) }
@@ -60,7 +61,8 @@ struct StoreRandomTests {
                     }
                 }
             }
-            model.past[try store.read { try ChangeLogReader(connection: $0.connection).lastSequence() }] = model.documents
+            model.past[try store.read { try ChangeLogReader(connection: $0.connection).lastSequence() }] =
+                model.documents
             #expect(try store.all() == model.documents, "seed \(seed)")
         }
         let findings = try store.verify()
@@ -79,7 +81,8 @@ struct StoreRandomTests {
                     found[try DocumentID(canonicalCBOR: id)] = try Value.decode(body, names: context.names)
                 }
                 let expected = documents.filter { !model.evicted.contains($0.key) }
-                #expect(found.filter { !model.evicted.contains($0.key) } == expected, "seed \(seed), commit \(sequence)")
+                #expect(
+                    found.filter { !model.evicted.contains($0.key) } == expected, "seed \(seed), commit \(sequence)")
             }
         }
     }

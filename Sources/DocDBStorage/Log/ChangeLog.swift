@@ -27,7 +27,8 @@ struct ChangeLog: ~Copyable {
     init(connection: SQLiteConnection) throws(DocDBError) {
         let state = try Self.readState(connection)
         let insert = try connection.prepare(
-            "INSERT INTO log (seq, last_seq, last_time, codec, raw_length, checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)")
+            "INSERT INTO log (seq, last_seq, last_time, codec, raw_length, checksum, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
         self.connection = connection
         self.state = state
         self.insert = insert
@@ -59,7 +60,8 @@ struct ChangeLog: ~Copyable {
         guard record.count < ChangeLogFormat.blockByteLimit else {
             throw DocDBError(
                 .limitReached,
-                "the transaction's undo log is larger than \(ChangeLogFormat.blockByteLimit) bytes; split the transaction")
+                "the transaction's undo log is larger than \(ChangeLogFormat.blockByteLimit) bytes; split the transaction"
+            )
         }
         let sequence = state.nextSequence
         let tailCount = Int(sequence - state.tailFirst)
@@ -69,7 +71,8 @@ struct ChangeLog: ~Copyable {
         if isFull, state.tailByteCount + record.count < ChangeLogFormat.blockByteLimit {
             try fold(with: record, time: time)
         } else {
-            try insertRow(first: sequence, last: sequence, time: time, codec: .record, rawLength: record.count, data: record)
+            try insertRow(
+                first: sequence, last: sequence, time: time, codec: .record, rawLength: record.count, data: record)
             state.tailByteCount += record.count
         }
         state.nextSequence = sequence + 1

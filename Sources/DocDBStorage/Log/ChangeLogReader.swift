@@ -72,7 +72,8 @@ package final class ChangeLogReader {
         guard try statement.step() else { throw ChangeLog.damaged(row.first, "a row is missing") }
         do {
             try ChangeLogBlock.unpack(
-                statement.blob(3), codec: row.codec, rawLength: statement.int(1), checksum: statement.int(2), into: &raw)
+                statement.blob(3), codec: row.codec, rawLength: statement.int(1), checksum: statement.int(2), into: &raw
+            )
         } catch {
             throw ChangeLog.damaged(row.first, "its checksum or length does not match")
         }

@@ -139,7 +139,8 @@ extension ReadContext {
         let last = try reader.lastSequence()
         guard sequence <= last, sequence >= 0 else {
             throw DocDBError(
-                .historyNotRetained, "there is no commit \(sequence) yet, the newest is \(last); ask for that or an older one")
+                .historyNotRetained,
+                "there is no commit \(sequence) yet, the newest is \(last); ask for that or an older one")
         }
     }
 
@@ -161,7 +162,8 @@ extension ReadContext {
     private static func historyNotRetained(_ sequence: Int64) -> DocDBError {
         DocDBError(
             .historyNotRetained,
-            "the change log does not reach back to commit \(sequence) any more; ask for a later one, or retain more history")
+            "the change log does not reach back to commit \(sequence) any more; ask for a later one, or retain more history"
+        )
     }
 }
 

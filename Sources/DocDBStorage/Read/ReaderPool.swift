@@ -83,7 +83,8 @@ final class ReaderPool: Sendable {
             path: directory.database, mode: isImmutable ? .immutable : .readOnly,
             busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
         connection.action = "read \(directory.path)"
-        try connection.execute("PRAGMA cache_size = -\(Self.cacheKibibytes); PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY")
+        try connection.execute(
+            "PRAGMA cache_size = -\(Self.cacheKibibytes); PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY")
         return makeContext(connection, catalog: catalog, version: version)
     }
 

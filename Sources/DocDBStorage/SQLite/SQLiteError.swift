@@ -8,7 +8,8 @@ package enum SQLiteError {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? code
         let detail = String(cString: sqlite3_errstr(extended))
         let context = ["sqliteCode": String(extended), "action": action, "detail": detail]
-        let remedy = remedy(primary: code & 0xFF, extended: extended, action: action, detail: detail, connection: connection)
+        let remedy = remedy(
+            primary: code & 0xFF, extended: extended, action: action, detail: detail, connection: connection)
         return DocDBError(remedy.code, remedy.message, context: context)
     }
 
@@ -19,7 +20,10 @@ package enum SQLiteError {
         case SQLITE_FULL:
             (.diskFull, "cannot \(action): the disk is full; free some space and try again, nothing committed is lost")
         case SQLITE_IOERR:
-            (.storageFailed, "cannot \(action): the disk failed (\(detail)); check the disk and its cables or permissions")
+            (
+                .storageFailed,
+                "cannot \(action): the disk failed (\(detail)); check the disk and its cables or permissions"
+            )
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             (
                 .corrupted,
@@ -28,13 +32,22 @@ package enum SQLiteError {
         case SQLITE_BUSY, SQLITE_LOCKED:
             (.busy, "cannot \(action): another connection holds the store; end long reads there or try again")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
-            (.readOnly, "cannot \(action): the store or its directory is not writable; change its permissions or open it read-only")
+            (
+                .readOnly,
+                "cannot \(action): the store or its directory is not writable; change its permissions or open it read-only"
+            )
         case SQLITE_CANTOPEN:
-            (.storageFailed, "cannot \(action): a file of the store cannot be opened; check that it exists and who may read it")
+            (
+                .storageFailed,
+                "cannot \(action): a file of the store cannot be opened; check that it exists and who may read it"
+            )
         case SQLITE_NOMEM:
             (.storageFailed, "cannot \(action): out of memory")
         case SQLITE_TOOBIG:
-            (.limitReached, "cannot \(action): a value is larger than SQLite stores; split the document or the transaction")
+            (
+                .limitReached,
+                "cannot \(action): a value is larger than SQLite stores; split the document or the transaction"
+            )
         default:
             (
                 .storageFailed,

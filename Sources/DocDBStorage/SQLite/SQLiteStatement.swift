@@ -80,7 +80,8 @@ package final class SQLiteStatement {
             default: bind(parameter, blob: id)
             }
         } catch {
-            throw DocDBError(.invalidDocumentID, "the document id is malformed; use a string, an integer or another valid value")
+            throw DocDBError(
+                .invalidDocumentID, "the document id is malformed; use a string, an integer or another valid value")
         }
     }
 

@@ -44,7 +44,8 @@ package struct Catalog: Sendable {
         else {
             throw DocDBError(
                 .invalidCollectionName,
-                "a collection's name has 1 to \(Limits.collectionNameByteCount) bytes, no NUL, and does not begin with '__'; choose another")
+                "a collection's name has 1 to \(Limits.collectionNameByteCount) bytes, no NUL, and does not begin with '__'; choose another"
+            )
         }
     }
 }

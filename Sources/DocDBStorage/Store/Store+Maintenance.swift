@@ -54,7 +54,9 @@ extension Store {
     }
 
     private static func discard(_ directory: StoreDirectory) {
-        for file in [directory.database, directory.database + "-journal", directory.writeAheadLog] { Platform.remove(file) }
+        for file in [directory.database, directory.database + "-journal", directory.writeAheadLog] {
+            Platform.remove(file)
+        }
         Platform.removeDirectory(directory.path)
     }
 }

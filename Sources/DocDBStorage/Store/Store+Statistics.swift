@@ -77,7 +77,9 @@ extension Store {
         return .init(name: collection.name, documentCount: alive, tombstoneCount: all - alive, indexes: indexes)
     }
 
-    private static func logStatistics(_ connection: SQLiteConnection) throws(DocDBError) -> StoreStatistics.LogStatistics {
+    private static func logStatistics(_ connection: SQLiteConnection) throws(DocDBError)
+        -> StoreStatistics.LogStatistics
+    {
         let reader = ChangeLogReader(connection: connection)
         let rows = try reader.rows()
         let oldest = try reader.oldestSequence()

@@ -29,7 +29,8 @@ extension Store {
                     if let error { continuation.resume(throwing: error); return }
                     guard let value = result.value else {
                         continuation.resume(
-                            throwing: DocDBError(.misuse, "a committed transaction left no result; report this as a bug"))
+                            throwing: DocDBError(
+                                .misuse, "a committed transaction left no result; report this as a bug"))
                         return
                     }
                     continuation.resume(returning: value)

@@ -71,7 +71,8 @@ package final class Store: Sendable {
     func requireWriter() throws(DocDBError) -> StoreWriter {
         try checkIsOpen()
         guard let writer else {
-            throw DocDBError(.readOnly, "the database at \(directory.path) is open for reading only; open it for writing")
+            throw DocDBError(
+                .readOnly, "the database at \(directory.path) is open for reading only; open it for writing")
         }
         return writer
     }

@@ -27,7 +27,8 @@ package struct StoreDirectory: Sendable {
             guard creating, Platform.isEmptyDirectory(path) || Platform.fileKind(lock) == .file else {
                 throw DocDBError(
                     .notAStore,
-                    "\(path) is a directory without a store in it; name an existing store or a path that does not exist yet")
+                    "\(path) is a directory without a store in it; name an existing store or a path that does not exist yet"
+                )
             }
             return true
         case .missing:
@@ -90,7 +91,9 @@ final class StoreLock: Sendable {
     }
 
     private static func holder(_ descriptor: Int32) -> (text: String, remedy: String) {
-        let content = Platform.readStart(descriptor, limit: contentByteLimit).map { String(decoding: $0, as: UTF8.self) }
+        let content = Platform.readStart(descriptor, limit: contentByteLimit).map {
+            String(decoding: $0, as: UTF8.self)
+        }
         let parts = (content ?? "").split(whereSeparator: \.isWhitespace)
         guard let first = parts.first, let process = Int32(first) else {
             return ("another process", "stop that process")

@@ -12,7 +12,8 @@ enum StoreMigration {
         if application == 0, version == 0, try connection.integer("SELECT count(*) FROM sqlite_master") == 0 {
             guard mayBeEmpty else {
                 throw DocDBError(
-                    .notAStore, "the store at \(directory.path) was never finished; open it for writing once to create it")
+                    .notAStore,
+                    "the store at \(directory.path) was never finished; open it for writing once to create it")
             }
             return
         }

@@ -76,7 +76,8 @@ struct LogUnwinding: ~Copyable {
             past = loaded
         }
         guard past.sequence == record.sequence else {
-            verifier.report(location(reference, record), "the document says that commit \(past.sequence) changed it last")
+            verifier.report(
+                location(reference, record), "the document says that commit \(past.sequence) changed it last")
             return nil
         }
         return past

@@ -45,7 +45,9 @@ final class StoreVerifier {
             attempt("indexes of \(name)") { try self.checkIndexes(info) }
         }
         attempt("change log") { try self.checkLog() }
-        if suppressedCount > 0 { findings.append(.init(location: "store", message: "\(suppressedCount) further findings")) }
+        if suppressedCount > 0 {
+            findings.append(.init(location: "store", message: "\(suppressedCount) further findings"))
+        }
     }
 
     func report(_ location: String, _ message: String) {
@@ -82,7 +84,8 @@ final class StoreVerifier {
     private func checkDocuments(_ info: CollectionInfo) throws {
         let rows = try context.connection.prepareOnce(
             "SELECT key, id, body, state, last_change FROM documents_\(info.number) ORDER BY key")
-        let nextKey = try context.connection.integer("SELECT next_key FROM collections WHERE number = \(info.number)") ?? 0
+        let nextKey =
+            try context.connection.integer("SELECT next_key FROM collections WHERE number = \(info.number)") ?? 0
         let last = try reader.lastSequence()
         var id = ByteBuffer()
         while try rows.step() {
@@ -99,7 +102,9 @@ final class StoreVerifier {
         }
     }
 
-    private func checkDocument(_ location: String, body stored: UnsafeRawBufferPointer?, stateBytes: UnsafeRawBufferPointer) {
+    private func checkDocument(
+        _ location: String, body stored: UnsafeRawBufferPointer?, stateBytes: UnsafeRawBufferPointer
+    ) {
         if let stored {
             do throws(CBORError) {
                 try CBOR.validate(stored, internedKeyCount: context.names.count)

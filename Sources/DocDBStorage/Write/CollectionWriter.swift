@@ -23,7 +23,8 @@ final class CollectionWriter {
         let connection = writer.connection
         let table = "documents_\(info.number)"
         insertStatement = try connection.prepare(
-            "INSERT INTO \(table) (key, id, body, state, last_change) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING")
+            "INSERT INTO \(table) (key, id, body, state, last_change) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        )
         selectStatement = try connection.prepare("SELECT key, body, state, last_change FROM \(table) WHERE id = ?")
         updateStatement = try connection.prepare(
             "UPDATE \(table) SET body = ?, state = ?, last_change = ? WHERE key = ?")

@@ -108,7 +108,8 @@ final class StoreWriter: @unchecked Sendable {
         guard holder.load(ordering: .relaxed) != thread else {
             throw DocDBError(
                 .misuse,
-                "a write was begun within a write of the same database, which would wait for itself; use the transaction at hand")
+                "a write was begun within a write of the same database, which would wait for itself; use the transaction at hand"
+            )
         }
         return try lock.withLock { _ in
             holder.store(thread, ordering: .relaxed)

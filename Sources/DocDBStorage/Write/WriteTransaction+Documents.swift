@@ -94,7 +94,8 @@ extension WriteTransaction {
         _ strategy: WriteStrategy
     ) throws(DocDBError) -> WriteOutcome {
         guard var document = try load(id: id, collection) else {
-            throw DocDBError(.corrupted, "the index of ids names a document that is not there; run 'docdb-inspect verify'")
+            throw DocDBError(
+                .corrupted, "the index of ids names a document that is not there; run 'docdb-inspect verify'")
         }
         if document.isAlive {
             switch strategy {
@@ -185,7 +186,8 @@ extension WriteTransaction {
         if let body, !collection.indexes.isEmpty { scratch.pointee.oldBody.append(body) }
         let state = try DocumentState(body: body, state: stateBytes, actors: writer.actors)
         return StoredDocument(
-            key: key, lastChange: statement.int(3), oldState: state, state: state, byteCount: (body?.count ?? 0) + stateBytes.count,
+            key: key, lastChange: statement.int(3), oldState: state, state: state,
+            byteCount: (body?.count ?? 0) + stateBytes.count,
             contentHash: ContentHash.document(
                 collection: collection.info.number, key: key, body: body, state: stateBytes))
     }

@@ -21,7 +21,8 @@ extension WriteTransaction {
         guard force else {
             throw DocDBError(
                 .unsyncedChanges,
-                "no keeper has acknowledged the document's changes, evicting it could lose them; sync first, or force it")
+                "no keeper has acknowledged the document's changes, evicting it could lose them; sync first, or force it"
+            )
         }
         try writing { () throws(DocDBError) in
             try removeRow(document, id: id, collection)

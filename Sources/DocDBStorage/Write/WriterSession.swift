@@ -29,7 +29,8 @@ struct WriterSession {
     func currentActor(_ connection: SQLiteConnection, _ actors: ActorTable) throws(DocDBError) -> ActorID? {
         guard let number = try StoreMetadata.integer(.actor, connection) else { return nil }
         guard let number = UInt64(exactly: number), let actor = actors.actor(number) else {
-            throw DocDBError(.corrupted, "the store names an actor that it does not know; restore a backup of the store")
+            throw DocDBError(
+                .corrupted, "the store names an actor that it does not know; restore a backup of the store")
         }
         return actor
     }

@@ -57,7 +57,9 @@ struct SeededGenerator: RandomNumberGenerator {
 extension Store {
     /// Writes a document and returns what that did.
     @discardableResult
-    func put(_ document: Value, in collection: String = "cars", _ strategy: WriteStrategy = .merge) throws -> WriteOutcome {
+    func put(_ document: Value, in collection: String = "cars", _ strategy: WriteStrategy = .merge) throws
+        -> WriteOutcome
+    {
         try write { try $0.put(document, in: collection, strategy) }
     }
 
@@ -98,7 +100,9 @@ extension ReadContext {
 
 extension WriteTransaction {
     @discardableResult
-    func put(_ document: Value, in collection: String = "cars", _ strategy: WriteStrategy = .merge) throws -> WriteOutcome {
+    func put(_ document: Value, in collection: String = "cars", _ strategy: WriteStrategy = .merge) throws
+        -> WriteOutcome
+    {
         var body = ByteBuffer()
         var id = ByteBuffer()
         try document.appendDocument(names: context.names, body: &body, id: &id)
