@@ -279,6 +279,27 @@ import Testing
         #expect(refusals > 1000)
     }
 
+    @Test("encoding leaves nothing behind, also where it fails")
+    func released() throws {
+        final class Token: Sendable {}
+        weak var token: Token?
+        do {
+            let owned = Token()
+            token = owned
+            let encoder = DocumentEncoder(userInfo: [.init(rawValue: "token")!: owned])
+            var body = ByteBuffer()
+            var id = ByteBuffer()
+            try encoder.encode(Types.Nested(), names: FieldNames(), body: &body, id: &id)
+            try encoder.encode(Identified(id: Composite()), names: FieldNames(), body: &body, id: &id)
+            _ = try encoder.encode(value: [Composite()])
+            #expect(throws: DocDBError.self) {
+                try encoder.encode(One(field: [[1.0], [.nan]]), names: FieldNames(), body: &body, id: &id)
+            }
+            #expect(token != nil)
+        }
+        #expect(token == nil)
+    }
+
     @Test("a type may read another document while it is read")
     func reentrant() throws {
         struct Outer: Decodable {

@@ -18,9 +18,10 @@ package struct DocumentEncoder: Sendable {
         _ document: D, names: FieldNames, body: inout ByteBuffer, id: inout ByteBuffer
     ) throws(DocDBError) {
         if let value = document as? Value { return try value.appendDocument(names: names, body: &body, id: &id) }
-        var root = EncodedNode(userInfo: userInfo)
-        do { try root.writeRoot(document) } catch { throw CodingFailure.encoding(error, D.self) }
-        root = root.resolved
+        let outermost = EncodedNode(userInfo: userInfo)
+        defer { outermost.dismantle() }
+        do { try outermost.writeRoot(document) } catch { throw CodingFailure.encoding(error, D.self) }
+        let root = outermost.resolved
         if case .value(let value)? = root.entries.last?.content, root.kind == .scalar {
             return try value.appendDocument(names: names, body: &body, id: &id)
         }
@@ -46,6 +47,7 @@ package struct DocumentEncoder: Sendable {
     package func encode<E: Encodable>(value: E) throws(DocDBError) -> Value {
         if let value = value as? Value { return value }
         let root = EncodedNode(userInfo: userInfo)
+        defer { root.dismantle() }
         do { try root.writeElement(value) } catch { throw CodingFailure.encoding(error, E.self) }
         var assembly = NodeAssembly(names: nil)
         var buffer = ByteBuffer()
@@ -69,11 +71,10 @@ private struct NodeAssembly: ~Copyable {
     mutating func append(
         document: EncodedNode, to buffer: inout ByteBuffer, identity: inout ByteBuffer
     ) throws(DocDBError) {
-        if let entry = document.entries.last(where: { document.hasName("_id", $0) }) {
+        if let entry = document.removeEntry("_id") {
             var assembly = NodeAssembly(names: nil)
             try assembly.append(entry, of: document, depth: 1, to: &identity)
         }
-        document.entries.removeAll { document.hasName("_id", $0) }
         try append(document, depth: 0, to: &buffer)
     }
 
@@ -98,9 +99,9 @@ private struct NodeAssembly: ~Copyable {
         switch entry.content {
         case .bytes(let range):
             // Besides scalars these are arrays of scalars.
-            let isArray = node.bytes[range.lowerBound] >> 5 == CBOR.Major.array
+            let isArray = node.storage.pointee.bytes[range.lowerBound] >> 5 == CBOR.Major.array
             guard !isArray || depth < Limits.nestingDepth else { throw DocDBError.documentTooDeep }
-            buffer.append(UnsafeRawBufferPointer(rebasing: node.bytes.bytes[range]))
+            buffer.append(UnsafeRawBufferPointer(rebasing: node.storage.pointee.bytes.bytes[range]))
         case .node(let child): try append(child, depth: depth, to: &buffer)
         case .value(let value): try value.appendCBOR(names: names, depth: depth, to: &buffer)
         }

@@ -17,9 +17,16 @@ final class EncodedNode {
         var content: Content
     }
 
+    /// What has been written. Raw memory, as class properties are checked for exclusive access at every use.
+    struct Storage: ~Copyable {
+        var bytes = ByteBuffer(capacity: 128)
+        var entries: [Entry] = []
+        /// The bytes of the name of the member that is being written.
+        var pendingName = 0..<0
+    }
+
+    let storage: UnsafeMutablePointer<Storage>
     private(set) var kind = Kind.empty
-    private(set) var bytes = ByteBuffer(capacity: 128)
-    var entries: [Entry] = []
     /// Whether the members came in an order that means nothing.
     private(set) var isDictionary = false
 
@@ -28,8 +35,6 @@ final class EncodedNode {
     private let depth: Int
     /// The name or position in the parent.
     private let key: PathKey?
-    /// The bytes of the name of the member that is being written.
-    private var pendingName = 0..<0
 
     /// How deep types may be encoded within one another: a document's nesting, with room for wrapping types at each level.
     private static let depthLimit = 4 * Limits.nestingDepth
@@ -39,7 +44,23 @@ final class EncodedNode {
         self.parent = parent
         self.key = key
         depth = (parent?.depth ?? 0) + 1
+        storage = .allocate(capacity: 1)
+        storage.initialize(to: Storage())
     }
+
+    deinit {
+        storage.deinitialize(count: 1)
+        storage.deallocate()
+    }
+
+    /// Lets go of all that was written: nodes and their parents hold each other.
+    func dismantle() {
+        for entry in entries { if case .node(let child) = entry.content { child.dismantle() } }
+        storage.pointee.entries = []
+    }
+
+    /// The members, elements or scalar written so far.
+    var entries: [Entry] { storage.pointee.entries }
 
     var codingPath: [any CodingKey] { (parent?.codingPath ?? []) + (key.map { [$0] } ?? []) }
 
@@ -52,17 +73,17 @@ final class EncodedNode {
     /// Begins a member, whose value is written next.
     @inline(__always)
     func begin(_ name: String) {
-        let start = bytes.count
-        bytes.append(utf8: name)
-        pendingName = start..<bytes.count
+        let start = storage.pointee.bytes.count
+        storage.pointee.bytes.append(utf8: name)
+        storage.pointee.pendingName = start..<storage.pointee.bytes.count
     }
 
     /// Writes the bytes of the value that is due.
     @inline(__always)
     func write(_ append: (inout ByteBuffer) -> Void) {
-        let start = bytes.count
-        append(&bytes)
-        entries.append(Entry(name: pendingName, content: .bytes(start..<bytes.count)))
+        let start = storage.pointee.bytes.count
+        append(&storage.pointee.bytes)
+        add(.bytes(start..<storage.pointee.bytes.count))
     }
 
     func write<I: FixedWidthInteger>(integer value: I) throws {
@@ -75,14 +96,29 @@ final class EncodedNode {
         write { $0.appendCBOR(value) }
     }
 
-    func write(value: Value) { entries.append(Entry(name: pendingName, content: .value(value))) }
+    func write(value: Value) { add(.value(value)) }
+
+    @inline(__always)
+    private func add(_ content: Entry.Content) {
+        if storage.pointee.entries.isEmpty { storage.pointee.entries.reserveCapacity(kind == .scalar ? 1 : 12) }
+        storage.pointee.entries.append(Entry(name: storage.pointee.pendingName, content: content))
+    }
+
+    /// The name of the member that is being written.
+    private var pendingKey: PathKey {
+        PathKey(String(decoding: name(at: storage.pointee.pendingName), as: UTF8.self))
+    }
 
     /// Adds a node in the place of the value that is due.
     func addChild() -> EncodedNode {
-        let name = UnsafeRawBufferPointer(rebasing: bytes.bytes[pendingName])
-        let key = kind == .array ? PathKey(entries.count) : PathKey(String(decoding: name, as: UTF8.self))
-        let child = EncodedNode(userInfo: userInfo, parent: self, key: kind == .scalar ? nil : key)
-        entries.append(Entry(name: pendingName, content: .node(child)))
+        let key: PathKey? =
+            switch kind {
+            case .array: PathKey(entries.count)
+            case .object: pendingKey
+            case .empty, .scalar: nil
+            }
+        let child = EncodedNode(userInfo: userInfo, parent: self, key: key)
+        add(.node(child))
         return child
     }
 
@@ -115,10 +151,7 @@ final class EncodedNode {
     func failure(_ value: Any, _ reason: EncodingReason) -> EncodingError {
         var path = codingPath
         if kind == .array { path.append(PathKey(entries.count)) }
-        if kind == .object {
-            path.append(
-                PathKey(String(decoding: UnsafeRawBufferPointer(rebasing: bytes.bytes[pendingName]), as: UTF8.self)))
-        }
+        if kind == .object { path.append(pendingKey) }
         return .invalidValue(
             value, .init(codingPath: path, debugDescription: reason.text, underlyingError: reason))
     }
@@ -126,8 +159,18 @@ final class EncodedNode {
 
 extension EncodedNode {
     /// The name of a member, valid until the node is written to again.
-    func name(of entry: Entry) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: bytes.bytes[entry.name])
+    func name(of entry: Entry) -> UnsafeRawBufferPointer { name(at: entry.name) }
+
+    private func name(at range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: storage.pointee.bytes.bytes[range])
+    }
+
+    /// Takes out the last member with a name, and earlier ones that it replaces.
+    func removeEntry(_ name: StaticString) -> Entry? {
+        let text = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        guard let last = entries.last(where: { CBOR.compare(self.name(of: $0), text) == 0 }) else { return nil }
+        storage.pointee.entries.removeAll { CBOR.compare(self.name(of: $0), text) == 0 }
+        return last
     }
 
     /// The node that holds what this one stands for: a type may have written another in its place.
@@ -136,14 +179,9 @@ extension EncodedNode {
         return child.resolved
     }
 
-    func hasName(_ name: StaticString, _ entry: Entry) -> Bool {
-        let text = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        return CBOR.compare(self.name(of: entry), text) == 0
-    }
-
     /// Gives members that came from a dictionary an order that does not change from run to run.
     func sortEntriesByName() {
-        entries.sort { CBOR.compare(name(of: $0), name(of: $1)) < 0 }
+        storage.pointee.entries.sort { CBOR.compare(name(of: $0), name(of: $1)) < 0 }
     }
 
     /// Removes members whose name was written again later.
@@ -151,7 +189,7 @@ extension EncodedNode {
         var seen = Set<[UInt8]>()
         var kept: [Entry] = []
         for entry in entries.reversed() where seen.insert(Array(name(of: entry))).inserted { kept.append(entry) }
-        entries = kept.reversed()
+        storage.pointee.entries = kept.reversed()
     }
 }
 

@@ -48,11 +48,15 @@ package struct MemberOrder: ~Copyable {
     package mutating func sort(from first: Int, base: UnsafeMutableRawPointer, end: Int) -> Bool {
         guard count - first > 1 else { return true }
         slices.removeAll(keepingCapacity: true)
+        var isSorted = true
         for index in first..<count {
             let offset = offsets[index]
             let next = index + 1 < count ? offsets[index + 1] : end
-            slices.append(Slice(offset: offset, end: next, keyCount: Self.keyByteCount(at: base + offset)))
+            let slice = Slice(offset: offset, end: next, keyCount: Self.keyByteCount(at: base + offset))
+            if index > first, Self.compare(slices[index - first - 1], slice, base) >= 0 { isSorted = false }
+            slices.append(slice)
         }
+        if isSorted { return true }
         slices.sort { Self.compare($0, $1, base) < 0 }
         for index in 1..<slices.count where Self.compare(slices[index - 1], slices[index], base) == 0 { return false }
         let start = offsets[first]
