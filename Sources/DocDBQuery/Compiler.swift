@@ -289,7 +289,7 @@ extension Compiler {
         let nowhere = memory.copy([UInt8(0)])
         let state = Machine.State(
             bodyEnd: nowhere, idStart: nowhere, idEnd: nowhere, elementStart: nowhere, elementEnd: nowhere)
-        return Machine(
+        let tables = Tables(
             conditions: memory.copy(conditions), operands: memory.copy(operands), paths: memory.copy(paths),
             steps: memory.copy(steps), lists: memory.copy(lists), listValues: memory.copy(listValues),
             likePatterns: memory.copy(likePatterns),
@@ -298,6 +298,7 @@ extension Compiler {
             skipLengths: memory.copy(Machine.makeSkipLengths()), names: Unmanaged.passUnretained(names),
             slots: memory.copy(slots), slotCount: slots.count,
             slotValues: memory.copy([UnsafeRawPointer?](repeating: nil, count: slots.count)),
-            scratch: scratch, scratchCount: scratchCount, stepCount: stepCount, state: memory.copy([state]))
+            scratch: scratch, scratchCount: scratchCount, stepCount: stepCount)
+        return Machine(tables: UnsafePointer(memory.copy([tables])), state: memory.copy([state]))
     }
 }

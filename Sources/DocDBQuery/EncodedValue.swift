@@ -43,7 +43,6 @@ struct EncodedValue {
     @inline(__always) var float: Double { Double(bitPattern: bits) }
     @inline(__always) var count: Int { Int(truncatingIfNeeded: bits) }
     @inline(__always) var isTrue: Bool { kind == .bool && bits == 1 }
-    @inline(__always) var isNumber: Bool { kind == .int || kind == .float }
     /// The content of text or bytes.
     @inline(__always) var content: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: end - start) }
 

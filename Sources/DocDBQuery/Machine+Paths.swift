@@ -173,7 +173,10 @@ extension Machine {
         switch operand.pointee.kind {
         case .path: return anyValue(ofPath: operand.pointee.index, body)
         default:
-            return anyPresentValue(of: operand.pointee.index) { body(apply(operand, to: $0)) }
+            return anyPresentValue(of: operand.pointee.index) {
+                let value = apply(operand, to: $0)
+                return value.kind != .missing && body(value)
+            }
         }
     }
 

@@ -15,28 +15,7 @@ struct Machine {
         var isDamaged = false
     }
 
-    let conditions: UnsafePointer<CompiledCondition>
-    let operands: UnsafePointer<CompiledOperand>
-    let paths: UnsafePointer<CompiledPath>
-    let steps: UnsafePointer<CompiledStep>
-    let lists: UnsafePointer<CompiledList>
-    let listValues: UnsafePointer<EncodedValue>
-    let likePatterns: UnsafePointer<CompiledPattern>
-    let regexPatterns: UnsafePointer<Unmanaged<RegexPattern>>
-    /// The names that `type` gives, by kind.
-    let typeNames: UnsafePointer<EncodedValue>
-    /// The length of an encoded value by its first byte, 0 where that does not say it.
-    let skipLengths: UnsafePointer<UInt8>
-    let names: Unmanaged<FieldNames>
-
-    let slots: UnsafePointer<CompiledSlot>
-    let slotCount: Int
-    /// Where the value of each slot begins in this body.
-    let slotValues: UnsafeMutablePointer<UnsafeRawPointer?>
-    let scratch: UnsafeMutablePointer<ByteBuffer>
-    let scratchCount: Int
-    /// The most steps on one document.
-    let stepCount: Int
+    let tables: UnsafePointer<Tables>
     let state: UnsafeMutablePointer<State>
 
     /// Frees what the compiler's memory does not own.

@@ -67,9 +67,12 @@ struct DifferentialTests {
                 case 1: body[input.next(body.count)] = UInt8(truncatingIfNeeded: input.generator.next())
                 default: body = (0..<input.next(40)).map { _ in UInt8(truncatingIfNeeded: input.generator.next()) }
                 }
-                // Copied to a block of its own, so that a sanitizer sees a read past the end.
-                let holds = body.withUnsafeBytes { bytes in
-                    document.id.withUnsafeBytes { evaluator.matches(body: bytes, id: $0) }
+                // In a block of its own size, so that a sanitizer sees a read past the end.
+                let block = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
+                defer { block.deallocate() }
+                block.copyBytes(from: body)
+                let holds = document.id.withUnsafeBytes {
+                    evaluator.matches(body: UnsafeRawBufferPointer(block), id: $0)
                 }
                 if evaluator.isDamaged { damagedCount += 1 }
                 #expect(!(holds && evaluator.isDamaged))

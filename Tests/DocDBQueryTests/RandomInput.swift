@@ -72,7 +72,7 @@ struct RandomInput {
     }
 
     mutating func operand(isElement: Bool, depth: Int) -> Filter.Operand {
-        switch next(12) {
+        switch next(14) {
         case 0...5: return .path(path(isElement: isElement, depth: depth))
         case 6...8: return .literal(value(depth: 1))
         case 9: return chance(50) ? .missing : .literal(.null)

@@ -43,11 +43,16 @@ struct ReferenceEvaluator {
         case .condition(let filter): [.bool(holds(filter))]
         case .function(.length, let argument): [length(argument)]
         case .function(.sum, let argument): [sum(argument)]
-        case .function(.lower, let argument): values(argument).map { mapText($0) { $0.lowercased() } }
-        case .function(.upper, let argument): values(argument).map { mapText($0) { $0.uppercased() } }
-        case .function(.abs, let argument): values(argument).map(absolute)
+        case .function(.lower, let argument): present(argument) { mapText($0) { $0.lowercased() } }
+        case .function(.upper, let argument): present(argument) { mapText($0) { $0.uppercased() } }
+        case .function(.abs, let argument): present(argument, absolute)
         case .function(.type, let argument): values(argument).map { .string(typeName($0)) }
         }
+    }
+
+    /// What a function gives for each value of its argument, where that is not missing.
+    private func present(_ argument: Filter.Operand, _ function: (Value?) -> Value?) -> [Value?] {
+        orMissing(values(argument).compactMap(function))
     }
 
     private func orMissing(_ values: [Value]) -> [Value?] { values.isEmpty ? [Value?.none] : values.map(Optional.some) }

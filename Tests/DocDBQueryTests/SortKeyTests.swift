@@ -109,5 +109,12 @@ struct SortKeyTests {
             }
             #expect(isEncoded || buffer.array == [7])
         }
+        // The field is found, but its value, an array of two, ends after one.
+        let whole = try SortKeyEncoder([try SortKey("a")], names: names)
+        var buffer = ByteBuffer()
+        let isEncoded = [0xA1, 0x00, 0x82, 0x01 as UInt8].withUnsafeBytes { body in
+            first.id.withUnsafeBytes { whole.append(body: body, id: $0, to: &buffer) }
+        }
+        #expect(!isEncoded && buffer.count == 0)
     }
 }
