@@ -27,13 +27,11 @@ package struct FilterConstraints: Sendable {
             case .values(let path, let values, let isExact):
                 let constraint = PathConstraint(
                     path: path, values: values, conjuncts: [index], exactConjuncts: isExact ? [index] : [])
-                if values.isEmpty { isEmpty = true }
                 Self.add(constraint, to: &constraints)
-                if constraints.contains(where: \.values.isEmpty) { isEmpty = true }
             }
         }
         self.constraints = constraints
-        isProvablyEmpty = isEmpty
+        isProvablyEmpty = isEmpty || constraints.contains(where: \.values.isEmpty)
     }
 
     private static func add(_ new: PathConstraint, to constraints: inout [PathConstraint]) {
@@ -57,7 +55,7 @@ package struct FilterConstraints: Sendable {
 
 /// The values that a filter allows at one path.
 package struct PathConstraint: Equatable, Sendable {
-    /// Names and `[*]` only. A first name `_id` is the document's id.
+    /// Names, positions and `[*]`. A first name `_id` is the document's id.
     package let path: Filter.Path
     package var values: ValueSet
     /// The conjuncts, by position, that demand it.
@@ -196,18 +194,17 @@ extension Filter.Path {
     /// The path with `[*]` at its end where it leads to one value: what `in` and `contains` look through.
     fileprivate var eachElement: Filter.Path { isMultiValued ? self : Filter.Path(steps + [.all]) }
 
-    /// The path as an index may have it, element filters widened to all elements; nil where it has positions.
+    /// The path as an index may have it, element filters widened to all elements; nil for an element itself.
     fileprivate var indexable: (path: Filter.Path, isExact: Bool)? {
         guard case .name? = steps.first else { return nil }
         var isExact = true
         var widened: [Filter.Step] = []
         for step in steps {
             switch step {
-            case .name, .all: widened.append(step)
+            case .name, .all, .index: widened.append(step)
             case .filter:
                 widened.append(.all)
                 isExact = false
-            case .index: return nil
             }
         }
         return (Filter.Path(widened), isExact)

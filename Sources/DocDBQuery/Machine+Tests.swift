@@ -4,6 +4,7 @@ import DocDBCore
 extension Machine {
     @inline(never)
     func holdsTest(_ condition: UnsafePointer<CompiledCondition>) -> Bool {
+        guard spend(1) else { return false }
         let first = condition.pointee.first
         let second = condition.pointee.second
         switch condition.pointee.kind {

@@ -155,15 +155,16 @@ extension ValueSet {
         }
     }
 
+    /// The values that lie in another set. Both are in ascending order, so that one walk over each suffices.
     private static func restrict(_ values: [Value?], to other: ValueSet) throws(DocDBError) -> ValueSet {
         let ranges = try other.keyRanges(descending: false)
+        var range = 0
         var kept: [Value?] = []
         for value in values {
             let key = try key(value, descending: false)
-            let isWithin = ranges.contains {
-                !key.lexicographicallyPrecedes($0.lower) && key.lexicographicallyPrecedes($0.upper)
-            }
-            if isWithin { kept.append(value) }
+            while range < ranges.count, !key.lexicographicallyPrecedes(ranges[range].upper) { range += 1 }
+            guard range < ranges.count else { break }
+            if !key.lexicographicallyPrecedes(ranges[range].lower) { kept.append(value) }
         }
         return .points(kept)
     }

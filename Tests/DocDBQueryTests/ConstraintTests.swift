@@ -32,7 +32,7 @@ struct ConstraintTests {
             ("contains(tags[*], 'x')", "tags[*]", .points(["x"]), true),
             ("items[*].sku in ['x']", "items[*].sku", .points(["x"]), true),
             ("items[? quantity > 1].sku == 'x'", "items[*].sku", .points(["x"]), false),
-            ("_id == 'car-1'", "_id", .points(["car-1"]), true),
+            ("a[-1].b == 1", "a[-1].b", .points([1]), true), ("_id == 'car-1'", "_id", .points(["car-1"]), true),
             ("_id.storeID == 7", "_id.storeID", .points([7]), true),
         ] as [(String, String, ValueSet, Bool)])
     func single(_ predicate: String, _ path: String, _ values: ValueSet, _ isExact: Bool) throws {
@@ -51,7 +51,7 @@ struct ConstraintTests {
         "conditions that no index answers demand nothing",
         arguments: [
             "a != 1", "!(a < 1)", "a == b", "lower(a) == 'x'", "a like '%x'", "contains(a, 'x')", "regex(a, '^x')",
-            "ends_with(a, 'x')", "a == 1 || b == 1", "a == 1 || a > 2", "a not in [1]", "exists(a)", "a[0] == 1",
+            "ends_with(a, 'x')", "a == 1 || b == 1", "a == 1 || a > 2", "a not in [1]", "exists(a)",
             "tags[*] == null", "is_missing(tags[*])", "", "true", "type(a) == 'int'",
         ])
     func none(_ predicate: String) throws {
@@ -105,6 +105,15 @@ struct ConstraintTests {
         #expect(!FilterConstraints(try Filter.parse(predicate)).isProvablyEmpty)
     }
 
+    @Test("long lists are intersected in one walk over each")
+    func longLists() throws {
+        let even = Value.array((0..<30_000).map { .int($0 * 2) })
+        let thirds = Value.array((0..<30_000).map { .int($0 * 3) })
+        let filter = try Filter.parse("a in $x && a in $y", arguments: ["x": even, "y": thirds])
+        let analysis = FilterConstraints(filter)
+        #expect(analysis.constraints.first?.values == .points((0..<10_000).map { .int($0 * 6) }))
+    }
+
     /// The values a document has at a path of names and `[*]`; a nil where it has none.
     private static func values(_ document: Value, _ path: Filter.Path) -> [Value?] {
         var values: [Value] = [document]
@@ -112,7 +121,9 @@ struct ConstraintTests {
             values = values.flatMap { value -> [Value] in
                 switch step {
                 case .name(let name): value[name.string].map { [$0] } ?? []
-                default: value.arrayValue ?? []
+                case .index(let index):
+                    value[Int(index) + (index < 0 ? value.arrayValue?.count ?? 0 : 0)].map { [$0] } ?? []
+                case .all, .filter: value.arrayValue ?? []
                 }
             }
         }

@@ -51,6 +51,14 @@ struct LimitTests {
         #expect(try Self.run(document, "b[*] == a[*]", stepCount: 800) == (false, true))
     }
 
+    @Test("each condition of an element filter counts, however many there are")
+    func manyConditions() throws {
+        let document: [String: Value] = ["a": .array(Array(repeating: 7, count: 100))]
+        let many = (100..<300).map { "@ == \($0)" }.joined(separator: " || ")
+        #expect(try Self.run(document, "exists(a[? \(many)])", stepCount: 30_000) == (false, false))
+        #expect(try Self.run(document, "exists(a[? \(many)])", stepCount: 20_000) == (false, true))
+    }
+
     @Test("text searches count their work")
     func textSearch() throws {
         let text = String(repeating: "a", count: 20_000)
