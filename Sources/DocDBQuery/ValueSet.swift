@@ -38,6 +38,11 @@ package struct KeyByteRange: Equatable, Sendable {
     package var lower: [UInt8]
     package var upper: [UInt8]
 
+    package init(lower: [UInt8], upper: [UInt8]) {
+        self.lower = lower
+        self.upper = upper
+    }
+
     package var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
 }
 

@@ -16,6 +16,8 @@ package final class ReadContext: @unchecked Sendable {
     /// SQLite's data version when names and catalog were read, where another process writes.
     var dataVersion: Int64 = -1
     private var readers: [Int64: CollectionReader] = [:]
+    /// Queries that have been planned and compiled for this connection.
+    let queries = QueryCache()
 
     init(connection: SQLiteConnection, names: FieldNames, actors: ActorTable, catalog: Catalog, path: String) {
         self.connection = connection
@@ -35,11 +37,14 @@ package final class ReadContext: @unchecked Sendable {
     }
 
     /// Lets go of the collections' readers, so that they are made anew from the catalog.
-    func forgetCollections() { readers.removeAll() }
+    func forgetCollections() {
+        readers.removeAll()
+        queries.removeAll()
+    }
 
     /// Lets go of every prepared statement and collection, after tables were dropped or made anew.
     func invalidate() {
-        readers.removeAll()
+        forgetCollections()
         connection.dropStatements()
     }
 }

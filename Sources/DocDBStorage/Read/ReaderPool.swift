@@ -12,6 +12,8 @@ final class ReaderPool: Sendable {
         var idle: [ReadContext] = []
         var catalog: Catalog
         var catalogVersion = 0
+        /// The catalog without withdrawals, while the transaction that drops an index has not ended.
+        var committedCatalog: Catalog?
         var isClosed = false
     }
 
@@ -48,6 +50,27 @@ final class ReaderPool: Sendable {
         state.withLock {
             $0.catalog = catalog
             $0.catalogVersion += 1
+            $0.committedCatalog = nil
+        }
+    }
+
+    /// Makes the readers that come do without an index, before the transaction that drops it commits: none of them then
+    /// looks for a table that its moment no longer has.
+    func withdraw(index number: Int64, collection name: String) {
+        state.withLock {
+            $0.committedCatalog = $0.committedCatalog ?? $0.catalog
+            $0.catalog[name]?.indexes.removeAll { $0.number == number }
+            $0.catalogVersion += 1
+        }
+    }
+
+    /// Gives back the indexes that were withdrawn, where the transaction that dropped them did not commit.
+    func endWithdrawal() {
+        state.withLock {
+            guard let committed = $0.committedCatalog else { return }
+            $0.catalog = committed
+            $0.catalogVersion += 1
+            $0.committedCatalog = nil
         }
     }
 
@@ -72,11 +95,7 @@ final class ReaderPool: Sendable {
     private func borrow() throws(DocDBError) -> ReadContext {
         let (context, catalog, version) = state.withLock { ($0.idle.popLast(), $0.catalog, $0.catalogVersion) }
         if let context {
-            if context.catalogVersion != version {
-                context.invalidate()
-                context.catalog = catalog
-                context.catalogVersion = version
-            }
+            adopt(catalog, version, by: context)
             return context
         }
         let connection = try SQLiteConnection(
@@ -86,6 +105,22 @@ final class ReaderPool: Sendable {
         try connection.execute(
             "PRAGMA cache_size = -\(Self.cacheKibibytes); PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY")
         return makeContext(connection, catalog: catalog, version: version)
+    }
+
+    private func adopt(_ catalog: Catalog, _ version: Int, by context: ReadContext) {
+        guard context.catalogVersion != version else { return }
+        context.invalidate()
+        context.catalog = catalog
+        context.catalogVersion = version
+    }
+
+    /// Takes the newest catalog; false where the context had it already.
+    private func takeNewCatalog(_ context: ReadContext) -> Bool {
+        let known = context.catalogVersion
+        let (catalog, version) = state.withLock { ($0.catalog, $0.catalogVersion) }
+        guard version != known else { return false }
+        adopt(catalog, version, by: context)
+        return true
     }
 
     private func giveBack(_ context: ReadContext) {
@@ -100,6 +135,11 @@ final class ReaderPool: Sendable {
         defer { giveBack(context) }
         try begin(context)
         defer { end(context) }
+        while !isFollowing, takeNewCatalog(context) {
+            // An index may have been dropped between the catalog and the moment; the moment must be the later one.
+            end(context)
+            try begin(context)
+        }
         return try body(context)
     }
 

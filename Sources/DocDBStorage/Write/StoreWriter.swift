@@ -145,6 +145,8 @@ final class StoreWriter: @unchecked Sendable {
         if state.isCatalogChanged {
             state.isCatalogChanged = false
             readers.publish(state.catalog)
+        } else {
+            readers.endWithdrawal()
         }
         if state.mustErase { eraseEvicted() }
     }
@@ -161,6 +163,7 @@ final class StoreWriter: @unchecked Sendable {
     func rollback(to before: State) {
         connection.rollback()
         restore(before)
+        readers.endWithdrawal()
     }
 
     /// Puts memory back to what it was before a transaction.

@@ -1,0 +1,127 @@
+import DocDBCore
+import DocDBQuery
+
+/// The part of the results that is wanted.
+struct ResultWindow {
+    var offset: Int
+    var limit: Int?
+
+    /// What to do with the next result.
+    enum Step { case pass, deliver, end }
+
+    private var seenCount = 0
+
+    init(_ definition: QueryDefinition) {
+        offset = definition.offset
+        limit = definition.limit
+    }
+
+    /// Nothing is wanted, or nothing more.
+    var isComplete: Bool { limit.map { seenCount - offset >= $0 } ?? false || limit == 0 }
+
+    mutating func next() -> Step {
+        if isComplete { return .end }
+        seenCount += 1
+        return seenCount <= offset ? .pass : .deliver
+    }
+
+    /// The wanted part of an array of all results.
+    func slice(_ keys: [Int64]) -> ArraySlice<Int64> {
+        let rest = keys.dropFirst(offset)
+        return limit.map { rest.prefix($0) } ?? rest
+    }
+
+    /// How many of so many results are wanted.
+    func count(of total: Int) -> Int {
+        let rest = max(total - offset, 0)
+        return limit.map { min(rest, $0) } ?? rest
+    }
+}
+
+extension PreparedQuery {
+    /// Calls `deliver` with the wanted results in order, until it returns false.
+    func forEachResult(_ definition: QueryDefinition, _ deliver: Visit) throws {
+        var window = ResultWindow(definition)
+        guard !window.isComplete else { return }
+        if try givesOrder() {
+            try scan { key, body, row in
+                switch window.next() {
+                case .pass: return true
+                case .end: return false
+                case .deliver: return try deliver(key, body, row) && !window.isComplete
+                }
+            }
+        } else if sortKeys != nil {
+            try fetch(window.slice(try sortedKeys(definition.wantedCount)), nil, deliver)
+        } else if case .index(let scan) = plan.access {
+            try forEachResult(inStorageOrder: scan, &window, deliver)
+        } else {
+            try fetch(window.slice(try matchingKeys().sorted()), nil, deliver)
+        }
+    }
+
+    /// Tells whether the scan gives the results in order; an order of ids may be broken by ids that are blobs.
+    private func givesOrder() throws -> Bool {
+        guard plan.isOrdered else { return false }
+        guard case .idOrder(let range, _) = plan.access, range.includesBlobs else { return true }
+        return try !hasBlobIDs()
+    }
+
+    private func forEachResult(
+        inStorageOrder scan: QueryPlan.IndexScan, _ window: inout ResultWindow, _ deliver: Visit
+    ) throws {
+        let keys = try indexKeys(scan)
+        guard let evaluator else {
+            try fetch(window.slice(keys), nil, deliver)
+            return
+        }
+        var place = window
+        try fetch(keys[...], evaluator) { key, body, row in
+            switch place.next() {
+            case .pass: return true
+            case .end: return false
+            case .deliver: return try deliver(key, body, row) && !place.isComplete
+            }
+        }
+        window = place
+    }
+
+    private func matchingKeys() throws -> [Int64] {
+        var keys: [Int64] = []
+        try scan { key, _, _ in
+            keys.append(key)
+            return true
+        }
+        return keys
+    }
+
+    /// The keys of the first `count` matching documents, or of all, in the wanted order.
+    private func sortedKeys(_ count: Int?) throws -> [Int64] {
+        guard let sortKeys else { return try matchingKeys().sorted() }
+        var sorter = ResultSorter(limit: count)
+        try scan { key, body, row in
+            scratch.pointee.sortKey.removeAll()
+            guard sortKeys.append(body: body, id: id(of: row), to: &scratch.pointee.sortKey) else { throw damaged(key) }
+            try sorter.add(scratch.pointee.sortKey.bytes, key: key)
+            return true
+        }
+        return sorter.finish()
+    }
+
+    /// The keys of the wanted results in order.
+    func resultKeys(_ definition: QueryDefinition) throws -> [Int64] {
+        let window = ResultWindow(definition)
+        guard !window.isComplete else { return [] }
+        if try givesOrder() || (sortKeys == nil && evaluator != nil) {
+            var keys: [Int64] = []
+            try forEachResult(definition) { key, _, _ in
+                keys.append(key)
+                return true
+            }
+            return keys
+        }
+        if sortKeys != nil { return Array(window.slice(try sortedKeys(definition.wantedCount))) }
+        if case .index(let scan) = plan.access { return Array(window.slice(try indexKeys(scan))) }
+        return Array(window.slice(try matchingKeys().sorted()))
+    }
+}

@@ -1,0 +1,166 @@
+import CSQLite
+import DocDBCore
+import DocDBQuery
+
+extension PreparedQuery {
+    /// Called with a document that matches: its key, its body, and the statement whose row it is. False ends the scan.
+    typealias Visit = (_ key: Int64, _ body: UnsafeRawBufferPointer, _ row: SQLiteStatement) throws -> Bool
+
+    /// Calls `visit` with each matching document once, in the order of the plan's access.
+    ///
+    /// Returns false where `visit` ended it.
+    @discardableResult
+    func scan(_ visit: Visit) throws -> Bool {
+        switch plan.access {
+        case .nothing: return true
+        case .documents: return try step(try statement(.rows), evaluator, visit)
+        case .ids(let ids): return try lookUp(ids, visit)
+        case .idOrder(let range, _):
+            let rows = try statement(.rows)
+            range.bind(to: rows)
+            return try step(rows, evaluator, visit)
+        case .index(let scan):
+            if scan.findsDuplicates { return try fetch(try indexKeys(scan)[...], evaluator, visit) }
+            let rows = try statement(.rows)
+            if let range = scan.ranges.first, scan.ranges.count == 1 {
+                rows.bind(range)
+                return try step(rows, evaluator, visit)
+            }
+            for range in scan.isBackward ? scan.ranges.reversed() : scan.ranges {
+                rows.bind(range)
+                guard try step(rows, evaluator, visit) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// Steps through a statement's rows to their end, and resets it.
+    ///
+    /// The loop that scans of whole collections spend their time in: no call but to SQLite and the evaluator, and
+    /// nothing allocated.
+    private func step(_ rows: SQLiteStatement, _ evaluator: Evaluator?, _ visit: Visit) throws -> Bool {
+        let handle = rows.handle
+        let usesID = evaluator?.usesID ?? false
+        while try rows.step() {
+            // A deleted document has no body.
+            guard let start = sqlite3_column_blob(handle, 2) else { continue }
+            let body = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, 2)))
+            if let evaluator {
+                let id = usesID ? id(of: rows) : UnsafeRawBufferPointer(start: nil, count: 0)
+                if !evaluator.matches(body: body, id: id) {
+                    if evaluator.isDamaged || evaluator.didExhaustLimits {
+                        throw evaluationFailure(evaluator, rows.int(0))
+                    }
+                    continue
+                }
+            }
+            guard try visit(rows.int(0), body, rows) else {
+                rows.reset()
+                return false
+            }
+        }
+        rows.reset()
+        return true
+    }
+
+    @inline(never)
+    private func evaluationFailure(_ evaluator: Evaluator, _ key: Int64) -> DocDBError {
+        if evaluator.isDamaged { return damaged(key) }
+        return DocDBError(
+            .limitReached,
+            "the predicate took more steps on document \(key) of '\(collection.name)' than are allowed; simplify it, regular expressions first",
+            context: ["collection": collection.name, "key": String(key)])
+    }
+
+    /// The error for a document whose bytes are no document.
+    func damaged(_ key: Int64) -> DocDBError {
+        DocDBError(
+            .corrupted,
+            "document \(key) of '\(collection.name)' is damaged; run 'docdb-inspect verify' on a copy and restore a backup",
+            context: ["collection": collection.name, "key": String(key)])
+    }
+
+    /// The id of the row, as canonical CBOR; valid until the next row's is asked for.
+    @inline(__always)
+    func id(of row: SQLiteStatement) -> UnsafeRawBufferPointer {
+        scratch.pointee.id.removeAll()
+        row.appendID(1, to: &scratch.pointee.id)
+        return scratch.pointee.id.bytes
+    }
+
+    private func lookUp(_ ids: [[UInt8]], _ visit: Visit) throws -> Bool {
+        let row = try statement(.rowByID)
+        for id in ids {
+            let goesOn = try id.withUnsafeBytes { bytes in
+                try row.bind(1, id: bytes)
+                return try step(row, evaluator, visit)
+            }
+            guard goesOn else { return false }
+        }
+        return true
+    }
+
+    /// Calls `visit` with the documents under these keys, in this order; those that are no longer there are left out.
+    @discardableResult
+    func fetch(_ keys: ArraySlice<Int64>, _ evaluator: Evaluator?, _ visit: Visit) throws -> Bool {
+        let row = try statement(.rowByKey)
+        for key in keys {
+            row.bind(1, key)
+            guard try step(row, evaluator, visit) else { return false }
+        }
+        return true
+    }
+
+    /// The keys in the parts of an index, in ascending order, each once.
+    ///
+    /// Takes 8 bytes of memory an entry.
+    func indexKeys(_ scan: QueryPlan.IndexScan) throws(DocDBError) -> [Int64] {
+        var keys: [Int64] = []
+        let rows = try statement(.keys)
+        for range in scan.ranges {
+            rows.bind(range)
+            while try rows.step() { keys.append(rows.int(0)) }
+            rows.reset()
+        }
+        keys.sort()
+        return scan.findsDuplicates ? keys.withoutRepetitions : keys
+    }
+
+    /// The number of documents that match.
+    func countMatches() throws -> Int {
+        if plan.residual == nil {
+            switch plan.access {
+            case .nothing: return 0
+            case .documents: return try countRows { _ in }
+            case .idOrder(let range, _): return try countRows { range.bind(to: $0) }
+            case .index(let scan) where scan.findsDuplicates: return try indexKeys(scan).count
+            case .index(let scan):
+                return try scan.ranges.reduce(0) { sum, range in try sum + countRows { $0.bind(range) } }
+            case .ids: break
+            }
+        }
+        var count = 0
+        try scan { _, _, _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    private func countRows(_ bind: (SQLiteStatement) -> Void) throws(DocDBError) -> Int {
+        let row = try statement(.count)
+        bind(row)
+        defer { row.reset() }
+        return try row.step() ? Int(row.int(0)) : 0
+    }
+}
+
+extension [Int64] {
+    /// The elements of a sorted array, each once.
+    fileprivate var withoutRepetitions: [Int64] {
+        var distinct: [Int64] = []
+        distinct.reserveCapacity(count)
+        for element in self where distinct.last != element { distinct.append(element) }
+        return distinct
+    }
+}
