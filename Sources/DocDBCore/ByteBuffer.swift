@@ -95,6 +95,15 @@ package struct ByteBuffer: ~Copyable {
         return written
     }
 
+    /// Appends zero bytes.
+    @inline(__always)
+    package mutating func appendZeros(_ length: Int) {
+        guard length > 0 else { return }
+        reserve(length)
+        (start + count).initializeMemory(as: UInt8.self, repeating: 0, count: length)
+        count += length
+    }
+
     /// Opens a gap of `length` bytes at `offset`, moving what lies behind it; the gap's bytes are unspecified.
     package mutating func insertGap(at offset: Int, count length: Int) {
         reserve(length)

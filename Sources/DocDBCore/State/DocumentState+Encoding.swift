@@ -218,11 +218,4 @@ extension ByteBuffer {
         appendVarint(reference)
         appendVarint(length)
     }
-
-    @inline(__always)
-    fileprivate mutating func appendZeros(_ count: Int) {
-        guard count > 0 else { return }
-        reserve(count)
-        for _ in 0..<count { append(0) }
-    }
 }

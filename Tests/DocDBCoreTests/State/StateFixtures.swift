@@ -18,6 +18,9 @@ struct SeededGenerator: RandomNumberGenerator {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
 
+/// A table without names, for documents whose keys are all text; making one is slow.
+let noNames = FieldNames()
+
 /// Encodes a value as deterministic CBOR, keys interned where a table is given.
 func encoded(_ value: Value, _ names: FieldNames? = nil) -> [UInt8] {
     var buffer = ByteBuffer()
@@ -156,7 +159,7 @@ extension DocumentState {
         return appendBody(to: &body) ? try decoded(body.array, names) : nil
     }
 
-    func canonical(_ names: FieldNames = FieldNames()) throws -> [UInt8] {
+    func canonical(_ names: FieldNames = noNames) throws -> [UInt8] {
         var output = ByteBuffer()
         try appendCanonical(to: &output, names: names)
         return output.array
@@ -164,7 +167,7 @@ extension DocumentState {
 
     /// Joins a whole state, for which no base is needed.
     mutating func join(_ other: DocumentState, forgets: Bool = false) {
-        let isApplied = apply(other.delta(since: VersionVector()), forgets: forgets, names: FieldNames())
+        let isApplied = apply(other.delta(since: VersionVector()), forgets: forgets, names: noNames)
         precondition(isApplied, "a whole state always fits")
     }
 
