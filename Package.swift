@@ -38,7 +38,9 @@ let package = Package(
         // Layers, lowest first. Arrows only point down.
         .target(
             name: "Schemas", path: "Schemas",
-            exclude: ["README.md", "change-log.md", "document-body.md", "document-state.md", "order-encoding.md", "predicates.md"],
+            exclude: [
+                "README.md", "change-log.md", "document-body.md", "document-state.md", "order-encoding.md", "predicates.md",
+            ],
             resources: [.embedInCode("store.sql"), .embedInCode("collection.sql"), .embedInCode("index.sql")],
             swiftSettings: settings),
         .target(name: "DocDBCore", swiftSettings: settings),
