@@ -152,6 +152,13 @@ final class ReaderPool: Sendable {
         return try body(context)
     }
 
+    /// Calls `body` with a connection that no transaction runs on.
+    func outsideTransaction<R>(_ body: (ReadContext) throws -> R) throws -> R {
+        let context = try borrow()
+        defer { giveBack(context) }
+        return try body(context)
+    }
+
     private func begin(_ context: ReadContext) throws(DocDBError) {
         try context.connection.prepare("BEGIN").run()
         do throws(DocDBError) {

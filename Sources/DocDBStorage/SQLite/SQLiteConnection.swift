@@ -77,9 +77,13 @@ package final class SQLiteConnection {
     /// Sets how long a statement waits for a lock before it fails.
     package func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
 
+    /// Whether a transaction has begun and neither ended nor been ended by a failure.
+    @inline(__always)
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
     /// Ends a transaction without its changes; where SQLite has ended it already, as on some failures, that is well.
     package func rollback() {
-        if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+        if isInTransaction { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
     }
 
     /// The prepared statement for `sql`, made once; it is reset and the caller resets it after use.

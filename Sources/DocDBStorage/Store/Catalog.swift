@@ -25,6 +25,9 @@ package struct Catalog: Sendable {
         var names: [Int64: String] = [:]
         while try rows.step() {
             let info = CollectionInfo(number: rows.int(0), name: rows.text(1))
+            guard 1...Int64(Int32.max) ~= info.number else {
+                throw DocDBError(.corrupted, "the table of collections is damaged; restore a backup of the store")
+            }
             collections[info.name] = info
             names[info.number] = info.name
         }

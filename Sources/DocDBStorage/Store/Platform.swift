@@ -73,10 +73,24 @@ package enum Platform {
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// The inode number of an open file.
-    static func inode(descriptor: Int32) -> UInt64? {
+    /// What tells an open file from a copy of it, whatever the copy's content.
+    struct FileIdentity: Equatable {
+        var inode: Int64
+        /// When content or inode were changed last, in nanoseconds since 1970; nobody can set it, moving keeps it.
+        var changeTime: Int64
+    }
+
+    static func identity(descriptor: Int32) -> FileIdentity? {
         var status = stat()
-        return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+            let time = status.st_ctimespec
+        #else
+            let time = status.st_ctim
+        #endif
+        return FileIdentity(
+            inode: Int64(bitPattern: UInt64(status.st_ino)),
+            changeTime: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 
     static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
@@ -129,18 +143,25 @@ package enum Platform {
         throw error(errno, while: "lock \(path)")
     }
 
-    /// Tells whether a directory has no entries; false where it cannot be read.
-    static func isEmptyDirectory(_ path: String) -> Bool {
-        guard let directory = opendir(path) else { return false }
+    /// Gives up a lock, also where a child process has inherited the descriptor.
+    static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
+
+    /// The names in a directory, or nil where it cannot be read.
+    static func directoryEntries(_ path: String) -> [String]? {
+        guard let directory = opendir(path) else { return nil }
         defer { closedir(directory) }
+        var names: [String] = []
         while let entry = readdir(directory) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if name != ".", name != ".." { return false }
+            if name != ".", name != ".." { names.append(name) }
         }
-        return true
+        return names
     }
+
+    /// The error number where this process may not look into a directory, else nil.
+    static func refusalToSearch(_ path: String) -> Int32? { access(path, R_OK | X_OK) == 0 ? nil : errno }
 
     /// Makes the names in a directory durable.
     static func synchronizeDirectory(_ path: String) {

@@ -30,23 +30,30 @@ extension Store {
     ///   which nothing is left at `path`.
     package func backup(to path: String) throws {
         try checkIsOpen()
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw DocDBError(.misuse, "a backup's path is empty or has a NUL; name a directory that does not exist yet")
+        }
         let target = StoreDirectory(path)
         guard Platform.fileKind(target.path) == .missing else {
             throw DocDBError(.misuse, "\(target.path) exists already; name a path for the backup that does not exist")
         }
-        if let writer { _ = try writer.synchronize() }
         let partial = StoreDirectory(target.path + ".partial")
         Self.discard(partial)
         try Platform.makeDirectory(partial.path)
         do {
-            try readers.withConnection { context in
-                let statement = try context.connection.prepare("VACUUM INTO ?")
+            try readers.outsideTransaction { context in
+                let statement = try context.connection.prepareOnce("VACUUM INTO ?")
                 statement.bind(1, partial.database)
                 try statement.run()
             }
             try Platform.synchronizeFile(partial.database)
             Platform.synchronizeDirectory(partial.path)
+            // What the copy holds must not be lost here by a power cut, or both would tell of the same time differently.
+            if Platform.fileKind(directory.writeAheadLog) == .file {
+                try Platform.synchronizeFile(directory.writeAheadLog)
+            }
             try Platform.rename(partial.path, to: target.path)
+            Platform.synchronizeDirectory(target.parent)
         } catch {
             Self.discard(partial)
             throw error

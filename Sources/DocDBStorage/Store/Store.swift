@@ -23,6 +23,9 @@ package final class Store: Sendable {
     ///
     /// - Throws: `notAStore`, `storeLocked`, `storeTooNew`, `readOnly`, `corrupted` or `storageFailed`.
     package init(path: String, options: StoreOptions = StoreOptions()) throws(DocDBError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw DocDBError(.misuse, "a store's path is empty or has a NUL; name a directory such as cars.docdb")
+        }
         let directory = StoreDirectory(path)
         self.directory = directory
         self.options = options
@@ -56,6 +59,11 @@ package final class Store: Sendable {
     ///
     /// - Throws: `storageFailed` or `diskFull` where the last state cannot be written; the store is closed all the same.
     package func close() throws(DocDBError) {
+        if let writer, writer.isHeldByThisThread {
+            throw DocDBError(
+                .misuse, "the database was closed within a write, which would wait for itself; close it after the write"
+            )
+        }
         guard isClosed.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
         readers.close()
         try writer?.close()
@@ -105,6 +113,7 @@ package final class Store: Sendable {
             PRAGMA temp_store = MEMORY;
             """)
         try StoreMigration.migrate(connection, directory, options)
+        if isNew { Platform.synchronizeDirectory(directory.parent) }
         return Opened(connection: connection, lock: lock)
     }
 
@@ -140,7 +149,8 @@ package final class Store: Sendable {
         defer { rows.reset() }
         while try rows.step() {
             let number = Int(clamping: rows.int(0))
-            guard number == names.count, names.intern(rows.blob(1)) == number else {
+            // Where several threads follow another process at once, a name may be known already.
+            guard names.intern(rows.blob(1)) == number else {
                 throw DocDBError(
                     .corrupted, "the table of field names is damaged at \(number); restore a backup of the store")
             }

@@ -13,6 +13,11 @@ package struct StoreDirectory: Sendable {
     package var writeAheadLog: String { database + "-wal" }
     package var lock: String { path + "/lock" }
     package var incarnation: String { path + "/incarnation" }
+    /// The directory that holds this one.
+    var parent: String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
 
     /// Makes the directory ready for a store that is opened for writing: creates it where allowed.
     ///
@@ -22,9 +27,11 @@ package struct StoreDirectory: Sendable {
         case .file:
             throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
         case .directory:
+            try requireEntry()
             if Platform.fileKind(database) == .file { return false }
-            // A creation that was cut short leaves at most these; anything else is somebody's directory.
-            guard creating, Platform.isEmptyDirectory(path) || Platform.fileKind(lock) == .file else {
+            // A creation that was cut short leaves at most the lock; anything else is somebody's directory, or a store
+            // that has lost its database.
+            guard creating, Platform.directoryEntries(path)?.allSatisfy({ $0 == "lock" }) == true else {
                 throw DocDBError(
                     .notAStore,
                     "\(path) is a directory without a store in it; name an existing store or a path that does not exist yet"
@@ -45,10 +52,16 @@ package struct StoreDirectory: Sendable {
         case .file:
             throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
         case .directory:
+            try requireEntry()
             guard Platform.fileKind(database) == .file else {
                 throw DocDBError(.notAStore, "\(path) is a directory without a store in it; name an existing store")
             }
         }
+    }
+
+    /// Checks that this process may look into the directory.
+    private func requireEntry() throws(DocDBError) {
+        if let number = Platform.refusalToSearch(path) { throw Platform.error(number, while: "open \(path)") }
     }
 
     private var missing: DocDBError {
@@ -87,7 +100,10 @@ final class StoreLock: Sendable {
 
     /// Lets another open the store for writing.
     func release() {
-        if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { Platform.close(descriptor) }
+        guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // A child process that is just being spawned may share the descriptor: closing it here alone would not unlock.
+        Platform.unlock(descriptor)
+        Platform.close(descriptor)
     }
 
     private static func holder(_ descriptor: Int32) -> (text: String, remedy: String) {

@@ -11,12 +11,12 @@ enum StoreMetadata {
         case clockReserved = "clock_reserved"
         /// 1 where the store was closed in order, 0 while it is being written to.
         case isClean = "is_clean"
-        /// The nonce the incarnation file held when this session began.
-        case currentNonce = "current_nonce"
-        /// The nonce the incarnation file holds next.
-        case nextNonce = "next_nonce"
+        /// The nonce that the incarnation file holds.
+        case incarnationNonce = "incarnation_nonce"
         /// The inode of the incarnation file, which a copy does not share.
         case incarnationInode = "incarnation_inode"
+        /// When the incarnation file was changed last, which a copy written over it does not share.
+        case incarnationChangeTime = "incarnation_changed"
         /// The first sequence number that the change log still holds.
         case oldestSequence = "oldest_seq"
         /// The sum of content hashes of all documents before that.

@@ -111,6 +111,8 @@ extension StoreWriter {
             return nil
         } catch {
             transaction.abandon()
+            // Some failures of the disk end the whole transaction; the others of the group then hear of that one.
+            guard connection.isInTransaction else { throw error }
             try connection.prepare("ROLLBACK TO job").run()
             try connection.prepare("RELEASE job").run()
             restore(before)

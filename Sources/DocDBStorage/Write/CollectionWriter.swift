@@ -16,6 +16,8 @@ final class CollectionWriter {
 
     /// How many keys are reserved on disk at a time; a reopened store skips what was left of them.
     private static let reservedKeyCount: Int64 = 4096
+    /// No document has a key beyond this; a store that says so is damaged.
+    private static let keyLimit: Int64 = 1 << 62
 
     init(info: CollectionInfo, writer: StoreWriter) throws(DocDBError) {
         self.info = info
@@ -32,6 +34,11 @@ final class CollectionWriter {
         reserveStatement = try connection.prepare("UPDATE collections SET next_key = ? WHERE number = ?")
         let reserved = try connection.integer("SELECT next_key FROM collections WHERE number = \(info.number)") ?? 1
         let used = try connection.integer("SELECT max(key) FROM \(table)") ?? 0
+        guard reserved <= Self.keyLimit, used < Self.keyLimit else {
+            throw DocDBError(
+                .corrupted,
+                "the document keys of a collection are damaged; run 'docdb-inspect verify', restore a backup")
+        }
         nextKey = max(reserved, used + 1)
         indexes = try info.indexes.map { (index) throws(DocDBError) in
             try IndexWriter(index: index, connection: connection, names: writer.names)

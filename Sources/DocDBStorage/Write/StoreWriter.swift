@@ -38,6 +38,7 @@ final class StoreWriter: @unchecked Sendable {
     let context: ReadContext
     var connection: SQLiteConnection { context.connection }
     private let storeLock: StoreLock
+    private let writeAheadLog = WriteAheadLogFile()
     var state: State
     var changeLog: ChangeLog
     var session: WriterSession
@@ -71,7 +72,8 @@ final class StoreWriter: @unchecked Sendable {
             log: changeLog.state, persistedNameCount: names.count, persistedActorCount: actors.count)
         let last = changeLog.state.nextSequence - 1
         committedSequence = Atomic(last)
-        synchronizedSequence = Atomic(last)
+        // What a killed process committed may not be on the disk yet.
+        synchronizedSequence = Atomic(session.wasClean ? last : 0)
         scratch = .allocate(capacity: 1)
         scratch.initialize(to: WriterScratch())
     }
@@ -80,6 +82,9 @@ final class StoreWriter: @unchecked Sendable {
         scratch.deinitialize(count: 1)
         scratch.deallocate()
     }
+
+    /// The wall clock; a reading after the year 2262 counts as that year, so that times after it are left.
+    var now: UInt64 { min(options.clock(), UInt64(Int64.max)) }
 
     // MARK: Transactions
 
@@ -102,6 +107,9 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
+    /// Whether this thread is within a write.
+    var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == Platform.threadID }
+
     /// Runs `body` while this thread alone may write.
     func exclusively<R>(_ body: () throws -> R) throws -> R {
         let thread = Platform.threadID
@@ -123,13 +131,7 @@ final class StoreWriter: @unchecked Sendable {
 
     /// Begins an SQLite transaction of the wanted durability, with a session and times reserved before it.
     func begin(_ durability: StoreDurability) throws(DocDBError) {
-        let before = state
-        do throws(DocDBError) {
-            try session.prepare(self)
-        } catch {
-            state = before
-            throw error
-        }
+        try session.prepare(self)
         try setSynchronous(full: durability == .full)
         try connection.prepare("BEGIN IMMEDIATE").run()
         state.log = changeLog.state
@@ -187,14 +189,18 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     /// Runs `body` in a transaction of its own that is on the disk when this returns; for the store's own facts.
+    ///
+    /// Where it fails, memory is as it was before.
     func commitDurably(_ body: () throws(DocDBError) -> Void) throws(DocDBError) {
         try setSynchronous(full: true)
         try connection.prepare("BEGIN IMMEDIATE").run()
+        let before = state
         do throws(DocDBError) {
             try body()
             try connection.prepare("COMMIT").run()
         } catch {
             connection.rollback()
+            state = before
             throw error
         }
     }
@@ -205,7 +211,7 @@ final class StoreWriter: @unchecked Sendable {
     func synchronize() throws(DocDBError) -> Int64 {
         let committed = committedSequence.load(ordering: .acquiring)
         if synchronizedSequence.load(ordering: .acquiring) >= committed { return committed }
-        try session.synchronizeWriteAheadLog(directory)
+        try writeAheadLog.synchronize(directory)
         var known = synchronizedSequence.load(ordering: .acquiring)
         while known < committed {
             let (exchanged, original) = synchronizedSequence.compareExchange(
@@ -222,7 +228,10 @@ final class StoreWriter: @unchecked Sendable {
         let failure: DocDBError? = lock.withLock { _ in
             guard !isClosed else { return nil }
             isClosed = true
-            defer { storeLock.release() }
+            defer {
+                writeAheadLog.close()
+                storeLock.release()
+            }
             do throws(DocDBError) {
                 try session.end(self)
                 return nil

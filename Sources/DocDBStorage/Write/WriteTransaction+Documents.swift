@@ -227,7 +227,7 @@ extension WriteTransaction {
             }
             scratch.pointee.record.addChange(
                 collection: collection.info.number, key: document.key,
-                sequenceDistance: sequence - document.lastChange, stampIndex: stampIndex,
+                sequenceDistance: sequence &- document.lastChange, stampIndex: stampIndex,
                 undo: scratch.pointee.undo.bytes)
             let hash = ContentHash.document(
                 collection: collection.info.number, key: document.key, body: body, state: scratch.pointee.state.bytes)

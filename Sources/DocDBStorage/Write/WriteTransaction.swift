@@ -26,10 +26,19 @@ package final class WriteTransaction {
     /// Checks that the closure has not ended and nothing has failed beyond repair.
     @inline(__always)
     func checkIsUsable() throws(DocDBError) {
-        if isActive, failure == nil { return }
-        throw failure
-            ?? DocDBError(
+        if isActive, failure == nil, writer.connection.isInTransaction { return }
+        throw failure ?? unusable
+    }
+
+    private var unusable: DocDBError {
+        guard isActive else {
+            return DocDBError(
                 .misuse, "a transaction was used after its closure had ended; do the work within the closure")
+        }
+        // SQLite rolls back on its own after some failures of reads; writes after it would each stand alone.
+        return DocDBError(
+            .storageFailed, "the transaction ended early because of a failure of the disk; check the disk and try again"
+        )
     }
 
     /// Runs a step that writes; where it fails half-way, the whole transaction must roll back.
@@ -65,12 +74,14 @@ package final class WriteTransaction {
         guard let actor = writer.state.actor else {
             throw DocDBError(.misuse, "a write needs an actor; the session did not begin")
         }
-        var time = HybridTime.next(after: writer.state.lastTime, nowNanosecondsSince1970: writer.options.clock())
+        var time = HybridTime.next(after: writer.state.lastTime, nowNanosecondsSince1970: writer.now)
         // A transaction may outlast the margin of the reservation; its time then stays within what is reserved.
         if time > writer.session.reservedTime {
             time = HybridTime.next(after: writer.state.lastTime, nowNanosecondsSince1970: 0)
         }
-        guard time <= writer.session.reservedTime, stamps.count < ChangeLogFormat.stampCountLimit else {
+        guard time > writer.state.lastTime, time <= writer.session.reservedTime,
+            stamps.count < ChangeLogFormat.stampCountLimit
+        else {
             throw DocDBError(.limitReached, "the transaction needs more times than are reserved; split the transaction")
         }
         writer.state.lastTime = time
@@ -98,7 +109,8 @@ package final class WriteTransaction {
         try writer.persistNames()
         writer.state.persistedActorCount = try writer.persistActors(from: writer.state.persistedActorCount)
         // A record without changes of its own, as of evictions alone, says when it was made.
-        let time = stamps.isEmpty ? HybridTime(nanosecondsSince1970: writer.options.clock()) : recordTime
+        let now = HybridTime(nanosecondsSince1970: writer.now)
+        let time = stamps.isEmpty ? max(now, writer.state.lastTime) : recordTime
         scratch.pointee.recordBytes.removeAll()
         scratch.pointee.record.finish(kind: kind, time: time, stamps: stamps, to: &scratch.pointee.recordBytes)
         let tailBefore = writer.changeLog.state.tailFirst
@@ -108,7 +120,7 @@ package final class WriteTransaction {
 
     private func cutLog() throws(DocDBError) {
         let notBefore = writer.options.historyAgeNanoseconds.map {
-            HybridTime(nanosecondsSince1970: writer.options.clock() &- min($0, writer.options.clock()))
+            HybridTime(nanosecondsSince1970: writer.now &- min($0, writer.now))
         }
         try writer.changeLog.cut(byteLimit: writer.options.historyByteCount, notBefore: notBefore)
     }

@@ -1,16 +1,17 @@
 import DocDBCore
+import Synchronization
 
 /// What a store does once per opening, before its first write, and at its end: incarnations, actors, reserved times.
 ///
-/// A store that was copied or restored no longer matches the nonce (or the inode) of its incarnation file and takes a
-/// new actor. One that was not closed in order begins a new incarnation of its change log.
+/// A store that was copied or restored no longer matches its incarnation file (by nonce, inode and time of change) and
+/// takes a new actor. One that was not closed in order begins a new incarnation of its change log.
 struct WriterSession {
     /// No stamp passes this time before it has been raised on the disk.
     private(set) var reservedTime: HybridTime
     private var hasBegun = false
-    private let wasClean: Bool
+    /// Whether the store was closed in order when it was used last.
+    let wasClean: Bool
     private let isCopied: Bool
-    private var writeAheadLogDescriptor: Int32 = -1
 
     /// How far ahead of use times are reserved.
     private static let reservationNanoseconds: UInt64 = 30_000_000_000
@@ -39,16 +40,18 @@ struct WriterSession {
     private static func matchesIncarnation(
         _ connection: SQLiteConnection, _ directory: StoreDirectory
     ) throws(DocDBError) -> Bool {
-        guard let current = try StoreMetadata.bytes(.currentNonce, connection),
-            let next = try StoreMetadata.bytes(.nextNonce, connection)
+        guard let written = try StoreMetadata.bytes(.incarnationNonce, connection), written.count == nonceByteCount
         else { return false }
         let descriptor = Platform.open(directory.incarnation, writing: false, creating: false)
         guard descriptor >= 0 else { return false }
         defer { Platform.close(descriptor) }
-        guard let nonce = Platform.readStart(descriptor, limit: nonceByteCount), nonce == current || nonce == next,
-            let inode = Platform.inode(descriptor: descriptor)
+        // One byte more than there should be, so that a longer file is told.
+        guard let nonce = Platform.readStart(descriptor, limit: nonceByteCount + 1), nonce == written,
+            let identity = Platform.identity(descriptor: descriptor)
         else { return false }
-        return try StoreMetadata.integer(.incarnationInode, connection) == Int64(bitPattern: inode)
+        let inode = try StoreMetadata.integer(.incarnationInode, connection)
+        let changeTime = try StoreMetadata.integer(.incarnationChangeTime, connection)
+        return inode == identity.inode && changeTime == identity.changeTime
     }
 
     // MARK: Before writes
@@ -56,14 +59,19 @@ struct WriterSession {
     /// Makes sure that this opening has begun its session and that enough times are reserved.
     mutating func prepare(_ writer: StoreWriter) throws(DocDBError) {
         if !hasBegun { try begin(writer) }
-        let now = writer.options.clock()
-        let needed = max(now, writer.state.lastTime.rawValue) &+ Self.reservationMarginNanoseconds
+        let needed = Self.add(Self.reservationMarginNanoseconds, to: max(writer.now, writer.state.lastTime.rawValue))
         guard needed > reservedTime.rawValue else { return }
-        let reserved = HybridTime(nanosecondsSince1970: needed &+ Self.reservationNanoseconds)
+        let reserved = HybridTime(nanosecondsSince1970: Self.add(Self.reservationNanoseconds, to: needed))
         try writer.commitDurably { () throws(DocDBError) in
             try StoreMetadata.set(.clockReserved, Int64(bitPattern: reserved.rawValue), writer.connection)
         }
         reservedTime = reserved
+    }
+
+    /// The sum, which stays at the end of time where it would pass it.
+    private static func add(_ nanoseconds: UInt64, to time: UInt64) -> UInt64 {
+        let (sum, isBeyond) = time.addingReportingOverflow(nanoseconds)
+        return isBeyond ? .max : sum
     }
 
     private mutating func begin(_ writer: StoreWriter) throws(DocDBError) {
@@ -74,18 +82,22 @@ struct WriterSession {
             throw Platform.error(Platform.lastErrorNumber, while: "open \(directory.incarnation)")
         }
         defer { Platform.close(descriptor) }
+        // The file first: where the commit then does not come about, file and database differ, which costs a new actor.
         let nonce = writer.options.randomBytes(Self.nonceByteCount)
-        let inode = Platform.inode(descriptor: descriptor) ?? 0
-        let now = max(writer.options.clock(), reservedTime.rawValue)
+        try Platform.overwriteStart(descriptor, with: nonce, path: directory.incarnation)
+        guard let identity = Platform.identity(descriptor: descriptor) else {
+            throw Platform.error(Platform.lastErrorNumber, while: "read \(directory.incarnation)")
+        }
         let reserved = HybridTime(
-            nanosecondsSince1970: now &+ Self.reservationMarginNanoseconds &+ Self.reservationNanoseconds)
+            nanosecondsSince1970: Self.add(
+                Self.reservationMarginNanoseconds + Self.reservationNanoseconds,
+                to: max(writer.now, reservedTime.rawValue)))
         let newActor = writer.state.actor == nil || isCopied ? writer.deriveActor() : nil
         let beginsIncarnation = !wasClean || isCopied
         try writer.commitDurably { () throws(DocDBError) in
-            let written = Platform.readStart(descriptor, limit: Self.nonceByteCount) ?? []
-            try StoreMetadata.set(.currentNonce, written, connection)
-            try StoreMetadata.set(.nextNonce, nonce, connection)
-            try StoreMetadata.set(.incarnationInode, Int64(bitPattern: inode), connection)
+            try StoreMetadata.set(.incarnationNonce, nonce, connection)
+            try StoreMetadata.set(.incarnationInode, identity.inode, connection)
+            try StoreMetadata.set(.incarnationChangeTime, identity.changeTime, connection)
             try StoreMetadata.set(.isClean, 0, connection)
             try StoreMetadata.set(.clockReserved, Int64(bitPattern: reserved.rawValue), connection)
             if beginsIncarnation { try Self.beginIncarnation(writer) }
@@ -93,7 +105,6 @@ struct WriterSession {
         }
         if let newActor { writer.adoptPersistedActor(newActor) }
         reservedTime = reserved
-        try Platform.overwriteStart(descriptor, with: nonce, path: directory.incarnation)
         hasBegun = true
     }
 
@@ -113,27 +124,10 @@ struct WriterSession {
         try open.run()
     }
 
-    // MARK: Durability
+    // MARK: After writes
 
-    /// Makes the bytes of the write-ahead log durable, through a descriptor of our own.
-    mutating func synchronizeWriteAheadLog(_ directory: StoreDirectory) throws(DocDBError) {
-        if writeAheadLogDescriptor < 0 {
-            writeAheadLogDescriptor = Platform.open(directory.writeAheadLog, writing: true, creating: false)
-        }
-        guard writeAheadLogDescriptor >= 0 else {
-            throw Platform.error(Platform.lastErrorNumber, while: "open \(directory.writeAheadLog)")
-        }
-        guard Platform.synchronize(descriptor: writeAheadLogDescriptor) else {
-            throw Platform.error(Platform.lastErrorNumber, while: "sync \(directory.writeAheadLog)")
-        }
-    }
-
-    /// Marks the store as closed in order and empties the write-ahead log.
+    /// Marks the store as closed in order and, where no reader needs it, empties the write-ahead log.
     mutating func end(_ writer: StoreWriter) throws(DocDBError) {
-        if writeAheadLogDescriptor >= 0 {
-            Platform.close(writeAheadLogDescriptor)
-            writeAheadLogDescriptor = -1
-        }
         guard hasBegun else { return }
         let last = writer.state.lastTime
         try writer.commitDurably { () throws(DocDBError) in
@@ -141,5 +135,34 @@ struct WriterSession {
             try StoreMetadata.set(.clockReserved, Int64(bitPattern: last.rawValue), writer.connection)
         }
         hasBegun = false
+        _ = try writer.checkpoint(waiting: false)
+    }
+}
+
+/// A descriptor of the write-ahead log, through which it is made durable while others write.
+final class WriteAheadLogFile: Sendable {
+    /// The open file, -1 where there is none yet. Held while the disk is waited for, so that nobody closes it.
+    private let descriptor = Mutex<Int32>(-1)
+
+    /// Waits until the bytes of the write-ahead log are on the disk itself.
+    func synchronize(_ directory: StoreDirectory) throws(DocDBError) {
+        let failure: DocDBError? = descriptor.withLock { descriptor in
+            if descriptor < 0 { descriptor = Platform.open(directory.writeAheadLog, writing: true, creating: false) }
+            guard descriptor >= 0 else {
+                return Platform.error(Platform.lastErrorNumber, while: "open \(directory.writeAheadLog)")
+            }
+            guard Platform.synchronize(descriptor: descriptor) else {
+                return Platform.error(Platform.lastErrorNumber, while: "sync \(directory.writeAheadLog)")
+            }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    func close() {
+        descriptor.withLock { descriptor in
+            if descriptor >= 0 { Platform.close(descriptor) }
+            descriptor = -1
+        }
     }
 }
