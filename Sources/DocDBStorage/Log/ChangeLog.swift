@@ -38,17 +38,19 @@ struct ChangeLog: ~Copyable {
 
     private static func readState(_ connection: SQLiteConnection) throws(DocDBError) -> State {
         var state = State()
-        state.oldestSequence = try StoreMetadata.integer(.oldestSequence, connection) ?? 1
+        state.oldestSequence = try ChangeLogReader(connection: connection).oldestSequence()
         state.oldestSum = UInt64(bitPattern: try StoreMetadata.integer(.oldestSum, connection) ?? 0)
-        let last = try connection.integer("SELECT last_seq FROM log ORDER BY seq DESC LIMIT 1")
-        state.nextSequence = max((last ?? 0) + 1, state.oldestSequence)
+        let last = try ChangeLogReader(connection: connection).lastSequence()
+        state.nextSequence = max(last + 1, state.oldestSequence)
         state.tailFirst = state.nextSequence
         // The tail is the run of single records at the end: at most one fold's worth of rows.
-        let rows = try connection.prepare("SELECT seq, codec, raw_length FROM log ORDER BY seq DESC")
+        let rows = try connection.prepare("SELECT seq, codec, length(data) FROM log ORDER BY seq DESC")
         defer { rows.reset() }
-        while try rows.step(), rows.int(1) == ChangeLogFormat.Codec.record.rawValue {
+        while try rows.step(), rows.int(1) == ChangeLogFormat.Codec.record.rawValue,
+            rows.int(0) == state.tailFirst - 1
+        {
             state.tailFirst = rows.int(0)
-            state.tailByteCount += Int(clamping: rows.int(2))
+            state.tailByteCount += Int(rows.int(2))
         }
         return state
     }
@@ -57,10 +59,10 @@ struct ChangeLog: ~Copyable {
     ///
     /// - Throws: `DocDBError.limitReached` where one transaction writes more undo than a block may hold.
     mutating func append(_ record: UnsafeRawBufferPointer, time: HybridTime) throws(DocDBError) {
-        guard record.count < ChangeLogFormat.blockByteLimit else {
+        guard record.count < ChangeLogFormat.recordByteLimit else {
             throw DocDBError(
                 .limitReached,
-                "the transaction's undo log is larger than \(ChangeLogFormat.blockByteLimit) bytes; split the transaction"
+                "the transaction's undo log is larger than \(ChangeLogFormat.recordByteLimit) bytes; split the transaction"
             )
         }
         let sequence = state.nextSequence
@@ -68,7 +70,7 @@ struct ChangeLog: ~Copyable {
         let isFull =
             state.tailByteCount + record.count >= ChangeLogFormat.foldByteCount
             || tailCount + 1 >= ChangeLogFormat.foldRecordCount
-        if isFull, state.tailByteCount + record.count < ChangeLogFormat.blockByteLimit {
+        if isFull, state.tailByteCount + record.count < ChangeLogFormat.recordByteLimit {
             try fold(with: record, time: time)
         } else {
             try insertRow(
@@ -149,7 +151,9 @@ struct ChangeLog: ~Copyable {
         }
     }
 
-    /// Cuts whole rows at the old end until the log fits its bounds; the tail always stays.
+    /// Cuts whole rows at the old end until the log fits its bounds; the tail and the newest block always stay.
+    ///
+    /// A damaged row stays as well, and all that is newer: without it nobody knows what the documents were before it.
     mutating func cut(byteLimit: Int64, notBefore: HybridTime?) throws(DocDBError) {
         if state.byteCount == nil {
             state.byteCount = try connection.integer("SELECT sum(length(data)) FROM log") ?? 0
@@ -158,14 +162,27 @@ struct ChangeLog: ~Copyable {
         while let bytes = state.byteCount, state.oldestSequence < state.tailFirst {
             guard let row = try reader.row(containing: state.oldestSequence) else { break }
             let isOld = notBefore.map { row.lastTime < $0 } ?? false
-            guard bytes > byteLimit || isOld, row.last < state.tailFirst else { break }
-            var sum = state.oldestSum
-            try reader.forEachHead(in: row) { _, head in sum = sum &+ head.contentDelta }
+            guard bytes > byteLimit || isOld, row.last < state.tailFirst, row.last + 1 < state.nextSequence else {
+                break
+            }
+            guard let delta = try contentDelta(of: row, reader) else { break }
             let delete = try connection.prepare("DELETE FROM log WHERE seq = ?")
             delete.bind(1, row.first)
             try delete.run()
-            try setOldest(sequence: row.last + 1, sum: sum)
+            try setOldest(sequence: row.last + 1, sum: state.oldestSum &+ delta)
             state.byteCount = bytes - row.byteCount
+        }
+    }
+
+    /// The sum of the content deltas of a row, or nil where it is damaged.
+    private func contentDelta(of row: ChangeLogReader.Row, _ reader: ChangeLogReader) throws(DocDBError) -> UInt64? {
+        var sum: UInt64 = 0
+        do throws(DocDBError) {
+            try reader.forEachHead(in: row) { (_, head) throws(DocDBError) in sum = sum &+ head.contentDelta }
+            return sum
+        } catch {
+            guard error.code == .corrupted else { throw error }
+            return nil
         }
     }
 

@@ -42,8 +42,12 @@ package enum ChangeLogFormat {
     static let foldByteCount = 32 * 1024
     /// The tail is folded into a block when it has this many records.
     static let foldRecordCount = 1024
-    /// The most raw bytes of one block: a transaction writes at most this much undo.
+    /// The most raw bytes of one block.
     static let blockByteLimit = 512 * 1024 * 1024
+    /// The most bytes of a record: a transaction writes at most this much undo. A block has room for lengths beside it.
+    static let recordByteLimit = blockByteLimit - 16 * foldRecordCount
+    /// No commit has a number beyond this; a store that says so is damaged.
+    static let sequenceLimit: Int64 = 1 << 62
     /// The most stamps of one record: one for each actor rotation or delete-then-insert within a transaction.
     static let stampCountLimit = 1 << 20
 

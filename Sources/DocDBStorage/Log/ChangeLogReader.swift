@@ -26,8 +26,12 @@ package final class ChangeLogReader {
         guard let codec = ChangeLogFormat.Codec(rawValue: statement.int(3)) else {
             throw ChangeLog.damaged(statement.int(0), "its codec is unknown")
         }
+        let (first, last) = (statement.int(0), statement.int(1))
+        guard first > 0, first <= last, last <= ChangeLogFormat.sequenceLimit else {
+            throw ChangeLog.damaged(first, "its numbers are out of bounds")
+        }
         return Row(
-            first: statement.int(0), last: statement.int(1),
+            first: first, last: last,
             lastTime: HybridTime(rawValue: UInt64(bitPattern: statement.int(2))), byteCount: statement.int(4),
             rawByteCount: statement.int(5), isFolded: codec != .record, codec: codec)
     }
@@ -54,13 +58,28 @@ package final class ChangeLogReader {
 
     /// The last sequence number, zero for an empty log that was never cut.
     package func lastSequence() throws(DocDBError) -> Int64 {
-        if let last = try connection.integer("SELECT last_seq FROM log ORDER BY seq DESC LIMIT 1") { return last }
-        return (try StoreMetadata.integer(.oldestSequence, connection) ?? 1) - 1
+        guard let last = try connection.integer("SELECT last_seq FROM log ORDER BY seq DESC LIMIT 1") else {
+            return try oldestSequence() - 1
+        }
+        guard last > 0, last <= ChangeLogFormat.sequenceLimit else {
+            throw ChangeLog.damaged(last, "its last number is out of bounds")
+        }
+        return last
     }
 
     /// The first sequence number the log still holds.
     package func oldestSequence() throws(DocDBError) -> Int64 {
-        try StoreMetadata.integer(.oldestSequence, connection) ?? 1
+        let oldest = try StoreMetadata.integer(.oldestSequence, connection) ?? 1
+        guard oldest > 0, oldest <= ChangeLogFormat.sequenceLimit else {
+            throw ChangeLog.damaged(oldest, "its first number is out of bounds")
+        }
+        return oldest
+    }
+
+    /// The most documents that one commit can have inserted: a row takes more than this many bytes of the database.
+    private func insertionLimit() throws(DocDBError) -> UInt64 {
+        let bytes = try (connection.integer("PRAGMA page_count") ?? 0) * (connection.integer("PRAGMA page_size") ?? 0)
+        return UInt64(max(0, bytes)) / 16
     }
 
     private func load(_ row: Row) throws(DocDBError) {
@@ -98,9 +117,11 @@ package final class ChangeLogReader {
         try load(row)
         let index = Int(sequence - row.first)
         guard offsets.indices.contains(index) else { throw ChangeLog.damaged(sequence, "a record is missing") }
+        let insertionLimit = try insertionLimit()
         do {
             return try ChangeLogRecord(
-                sequence: sequence, bytes: UnsafeRawBufferPointer(rebasing: raw.bytes[offsets[index]]))
+                sequence: sequence, bytes: UnsafeRawBufferPointer(rebasing: raw.bytes[offsets[index]]),
+                insertionLimit: insertionLimit)
         } catch {
             throw ChangeLog.damaged(sequence, "a record is malformed")
         }

@@ -70,16 +70,14 @@ extension ChangeLogRecord {
 
     /// Reads a record from its bytes.
     ///
-    /// - Parameter expandingInsertionsUpTo: The most entries to read, so that damaged run lengths cannot exhaust memory.
-    init(sequence: Int64, bytes: UnsafeRawBufferPointer, entryLimit: Int = 1 << 26) throws(CBORError) {
+    /// - Parameter insertionLimit: The most insertions that runs may tell of, so that damaged ones cannot exhaust memory.
+    init(sequence: Int64, bytes: UnsafeRawBufferPointer, insertionLimit: UInt64) throws(CBORError) {
         var cursor = ByteCursor(bytes)
         let head = try Self.readHead(&cursor)
         var entries: [Entry] = []
-        var reader = EntryReader(cursor: cursor, sequence: sequence, stampCount: head.stamps.count)
-        while let entry = try reader.next() {
-            guard entries.count < entryLimit else { throw .malformed }
-            entries.append(entry)
-        }
+        var reader = EntryReader(
+            cursor: cursor, sequence: sequence, stampCount: head.stamps.count, insertionLimit: insertionLimit)
+        while let entry = try reader.next() { entries.append(entry) }
         self.init(
             sequence: sequence, kind: head.kind, time: head.time, contentDelta: head.contentDelta, stamps: head.stamps,
             entries: entries)
@@ -94,9 +92,11 @@ extension ChangeLogRecord {
         private var lastKey: Int64 = 0
         private var stampIndex = 0
         private var runRest: UInt64 = 0
+        private var insertionRest: UInt64
 
-        init(cursor: ByteCursor, sequence: Int64, stampCount: Int) {
+        init(cursor: ByteCursor, sequence: Int64, stampCount: Int, insertionLimit: UInt64) {
             self.cursor = cursor
+            insertionRest = insertionLimit
             self.sequence = sequence
             self.stampCount = stampCount
         }
@@ -116,7 +116,8 @@ extension ChangeLogRecord {
                 case ChangeLogFormat.inserted:
                     try readKey()
                     let count = try cursor.readVarint()
-                    guard count > 0 else { throw .malformed }
+                    guard count > 0, count <= insertionRest else { throw .malformed }
+                    insertionRest -= count
                     runRest = count - 1
                     return Entry(collection: collection, key: lastKey, stampIndex: stampIndex, change: .inserted)
                 case ChangeLogFormat.changed:

@@ -135,7 +135,7 @@ extension ReadContext {
 
     /// Checks that the log reaches back to the state after commit `sequence`, and that this commit exists.
     package func requireHistory(to sequence: Int64, _ reader: ChangeLogReader) throws(DocDBError) {
-        guard sequence + 1 >= (try reader.oldestSequence()) else { throw Self.historyNotRetained(sequence) }
+        guard sequence >= (try reader.oldestSequence()) - 1 else { throw Self.historyNotRetained(sequence) }
         let last = try reader.lastSequence()
         guard sequence <= last, sequence >= 0 else {
             throw DocDBError(
