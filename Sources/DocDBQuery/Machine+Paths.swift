@@ -100,6 +100,7 @@ extension Machine {
             case .all, .filter:
                 let array = read(place, end)
                 guard array.kind == .array else { return false }
+                if step.pointee.kind == .all, offset == stepCount - 1 { return anyElementValue(of: array, body) }
                 let condition: Int32? = step.pointee.kind == .filter ? Int32(step.pointee.number) : nil
                 return anyElement(of: array, where: condition) { element in
                     anyValue(firstStep + offset + 1, stepCount - offset - 1, element, end, body)

@@ -37,11 +37,16 @@ extension Machine {
         if !leftOperand.pointee.isMultiValued, !rightOperand.pointee.isMultiValued {
             return compare(comparison, value(of: left), value(of: right), leftOperand, rightOperand)
         }
+        if !rightOperand.pointee.isMultiValued {
+            let rightValue = value(of: right)
+            return anyValue(of: left) { compare(comparison, $0, rightValue, leftOperand, rightOperand) }
+        }
         return anyValue(of: left) { leftValue in
             anyValue(of: right) { compare(comparison, leftValue, $0, leftOperand, rightOperand) }
         }
     }
 
+    @inline(__always)
     private func compare(
         _ comparison: Filter.Comparison, _ left: EncodedValue, _ right: EncodedValue,
         _ leftOperand: UnsafePointer<CompiledOperand>, _ rightOperand: UnsafePointer<CompiledOperand>

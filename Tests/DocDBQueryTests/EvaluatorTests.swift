@@ -9,7 +9,7 @@ struct EvaluatorTests {
         "owner": nil, "tags": ["red", "fast", 3], "seller": ["name": "Ann", "city": "Köln", "age": 41],
         "parts": [["sku": "x1", "quantity": 2, "price": 10.5], ["sku": "x2", "quantity": 0, "price": 4], "loose"],
         "matrix": [[1, 2], [3, 4]], "odd key": ["b": true], "code": .bytes([0, 255]), "big": 9_007_199_254_740_993,
-        "empty": [], "none": [:], "text": "50% of_all\\x",
+        "empty": [], "none": [:], "accent": "é", "text": "50% of_all\\x",
     ]
 
     @Test(
@@ -63,7 +63,10 @@ struct EvaluatorTests {
             ("make like '%yot%'", true),
             ("make like '%t_'", true), ("seller.city like 'K_ln'", true), ("seller.city like 'K__ln'", false),
             ("text like '50\\% of\\_all%'", true), ("text like '50_ of%\\\\x'", true), ("price like '9%'", false),
-            ("tags[*] like 'f%'", true), ("make not like '%'", false), ("price not like '%'", true),
+            ("accent like '_'", true), ("accent like '%_%_'", false), ("accent like '%_'", true),
+            ("accent like '__'", false),
+            ("seller.city like '%_ln'", true), ("seller.city like '%__n%n'", false), ("tags[*] like 'f%'", true),
+            ("make not like '%'", false), ("price not like '%'", true),
             ("make like ''", false),
             // Functions.
             ("contains(tags, 'red')", true), ("contains(tags, 3.0)", true), ("contains(tags, 'r')", false),

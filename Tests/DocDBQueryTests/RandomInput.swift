@@ -9,7 +9,8 @@ struct RandomInput {
 
     static let names = ["a", "b", "c", "d", "in", "odd key", "größe", "é'`\\"]
     static let texts = [
-        "", "a", "b", "ab", "ba", "aab", "A", "é", "éa", "a%b", "a_b", "\\", "x\0y", "\u{1F600}a", "a\n",
+        "", "a", "b", "ab", "ba", "aab", "A", "é", "éa", "éé", "é\u{1F600}b", "a%b", "a_b", "\\", "x\0y", "\u{1F600}a",
+        "a\n",
     ]
     static let numbers: [Value] = [
         0, 1, 2, -1, 3, 1.0, 1.5, -0.0, 2.0, .int(.max), .int(.min), .float(0x1p63), .float(-0x1p63),
