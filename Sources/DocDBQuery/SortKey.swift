@@ -34,6 +34,8 @@ package final class SortKeyEncoder {
     private let machine: Machine
     private let components: [(path: Int32, isID: Bool, isDescending: Bool)]
     private let isIDDescending: Bool
+    /// Tells whether a path leads into `_id`.
+    package let usesID: Bool
     private let compiledNameCount: Int
     private let unknownNames: [String]
     // Owned here, used by the machine.
@@ -53,6 +55,7 @@ package final class SortKeyEncoder {
             let isID = if case .name(let name)? = key.path.steps.first { name.string == "_id" } else { false }
             return (compiler.compile(key.path), isID, key.isDescending)
         }
+        usesID = components.contains(where: \.isID)
         machine = compiler.makeMachine()
         isIDDescending = keys.last?.isDescending ?? false
         compiledNameCount = compiler.nameCount
@@ -72,18 +75,36 @@ package final class SortKeyEncoder {
     package func append(
         body: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, to buffer: inout ByteBuffer
     ) -> Bool {
+        let start = buffer.count
+        guard appendPaths(body: body, id: id, to: &buffer) else { return false }
+        if appendID(id, to: &buffer) { return true }
+        buffer.truncate(to: start)
+        return false
+    }
+
+    /// Appends the beginning of a document's sort key: all but its own `_id`, which only decides between equal ones.
+    ///
+    /// `id` is only read where `usesID`. Returns false, and appends nothing, where the bytes are damaged.
+    package func appendPaths(
+        body: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, to buffer: inout ByteBuffer
+    ) -> Bool {
         guard machine.begin(body: body, id: id) else { return false }
         let start = buffer.count
         do {
             for component in components {
                 try append(component.path, component.isID, component.isDescending, to: &buffer)
             }
-            var cursor = ByteCursor(id)
-            try OrderEncoding.append(cborValue: &cursor, names: nil, descending: isIDDescending, to: &buffer)
             if !machine.state.pointee.isDamaged { return true }
         } catch {}
         buffer.truncate(to: start)
         return false
+    }
+
+    /// Appends the end of a document's sort key: its `_id`. Returns false where that is damaged.
+    package func appendID(_ id: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) -> Bool {
+        var cursor = ByteCursor(id)
+        return
+            (try? OrderEncoding.append(cborValue: &cursor, names: nil, descending: isIDDescending, to: &buffer)) != nil
     }
 
     @inline(__always)

@@ -44,15 +44,15 @@ extension PreparedQuery {
         var window = ResultWindow(definition)
         guard !window.isComplete else { return }
         if try givesOrder() {
-            try scan { key, body, row in
+            try scan(needsID: true) { key, body, row in
                 switch window.next() {
                 case .pass: return true
                 case .end: return false
                 case .deliver: return try deliver(key, body, row) && !window.isComplete
                 }
             }
-        } else if sortKeys != nil {
-            try fetch(window.slice(try sortedKeys(definition.wantedCount)), nil, deliver)
+        } else if let sortKeys {
+            try fetch(window.slice(try sortedKeys(sortKeys, definition.wantedCount)), nil, deliver)
         } else if case .index(let scan) = plan.access {
             try forEachResult(inStorageOrder: scan, &window, deliver)
         } else {
@@ -88,7 +88,7 @@ extension PreparedQuery {
 
     private func matchingKeys() throws -> [Int64] {
         var keys: [Int64] = []
-        try scan { key, _, _ in
+        try scan(needsID: false) { key, _, _ in
             keys.append(key)
             return true
         }
@@ -96,16 +96,48 @@ extension PreparedQuery {
     }
 
     /// The keys of the first `count` matching documents, or of all, in the wanted order.
-    private func sortedKeys(_ count: Int?) throws -> [Int64] {
-        guard let sortKeys else { return try matchingKeys().sorted() }
+    private func sortedKeys(_ sortKeys: SortKeyEncoder, _ count: Int?) throws -> [Int64] {
+        if let keys = try sortedKeysByFewIDs(sortKeys, count) { return keys }
         var sorter = ResultSorter(limit: count)
-        try scan { key, body, row in
+        try scan(needsID: true) { key, body, row in
             scratch.pointee.sortKey.removeAll()
             guard sortKeys.append(body: body, id: id(of: row), to: &scratch.pointee.sortKey) else { throw damaged(key) }
             try sorter.add(scratch.pointee.sortKey.bytes, key: key)
             return true
         }
         return sorter.finish()
+    }
+
+    /// How many ids are looked up one by one before a scan that reads all of them is cheaper.
+    private static let singleIDCountLimit = 2_000
+
+    /// The same for the first few of a full scan: it looks up the ids of those documents alone that are in the running.
+    ///
+    /// Returns nil where that does not pay, as many documents tie.
+    private func sortedKeysByFewIDs(_ sortKeys: SortKeyEncoder, _ count: Int?) throws -> [Int64]? {
+        guard let count, case .documents = plan.access, !sortKeys.usesID, !(evaluator?.usesID ?? false) else {
+            return nil
+        }
+        var sorter = ResultSorter(limit: count)
+        guard sorter.isBounded, count < Self.singleIDCountLimit / 4 else { return nil }
+        let rowByKey = try statement(.rowByKey)
+        var idCount = 0
+        let noID = UnsafeRawBufferPointer(start: nil, count: 0)
+        let isComplete = try scan(needsID: false) { key, body, _ in
+            scratch.pointee.sortKey.removeAll()
+            guard sortKeys.appendPaths(body: body, id: noID, to: &scratch.pointee.sortKey) else { throw damaged(key) }
+            guard sorter.mayKeep(beginning: scratch.pointee.sortKey.bytes) else { return true }
+            idCount += 1
+            guard idCount <= Self.singleIDCountLimit else { return false }
+            rowByKey.bind(1, key)
+            defer { rowByKey.reset() }
+            guard try rowByKey.step(), sortKeys.appendID(id(of: rowByKey), to: &scratch.pointee.sortKey) else {
+                throw damaged(key)
+            }
+            try sorter.add(scratch.pointee.sortKey.bytes, key: key)
+            return true
+        }
+        return isComplete ? sorter.finish() : nil
     }
 
     /// The keys of the wanted results in order.
@@ -120,7 +152,7 @@ extension PreparedQuery {
             }
             return keys
         }
-        if sortKeys != nil { return Array(window.slice(try sortedKeys(definition.wantedCount))) }
+        if let sortKeys { return Array(window.slice(try sortedKeys(sortKeys, definition.wantedCount))) }
         if case .index(let scan) = plan.access { return Array(window.slice(try indexKeys(scan))) }
         return Array(window.slice(try matchingKeys().sorted()))
     }

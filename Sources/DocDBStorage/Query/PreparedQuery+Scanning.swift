@@ -8,20 +8,22 @@ extension PreparedQuery {
 
     /// Calls `visit` with each matching document once, in the order of the plan's access.
     ///
-    /// Returns false where `visit` ended it.
+    /// - Parameter needsID: `visit` asks for the row's id.
+    /// - Returns: false where `visit` ended it.
     @discardableResult
-    func scan(_ visit: Visit) throws -> Bool {
+    func scan(needsID: Bool, _ visit: Visit) throws -> Bool {
+        let kind: Statement = needsID || evaluator?.usesID ?? false ? .rows : .bodies
         switch plan.access {
         case .nothing: return true
-        case .documents: return try step(try statement(.rows), evaluator, visit)
+        case .documents: return try step(try statement(kind), evaluator, visit)
         case .ids(let ids): return try lookUp(ids, visit)
         case .idOrder(let range, _):
-            let rows = try statement(.rows)
+            let rows = try statement(kind)
             range.bind(to: rows)
             return try step(rows, evaluator, visit)
         case .index(let scan):
             if scan.findsDuplicates { return try fetch(try indexKeys(scan)[...], evaluator, visit) }
-            let rows = try statement(.rows)
+            let rows = try statement(kind)
             if let range = scan.ranges.first, scan.ranges.count == 1 {
                 rows.bind(range)
                 return try step(rows, evaluator, visit)
@@ -36,29 +38,48 @@ extension PreparedQuery {
 
     /// Steps through a statement's rows to their end, and resets it.
     ///
-    /// The loop that scans of whole collections spend their time in: no call but to SQLite and the evaluator, and
-    /// nothing allocated.
+    /// Scans of whole collections spend their time here: no call but to SQLite, the evaluator and `visit`, and nothing
+    /// allocated.
     private func step(_ rows: SQLiteStatement, _ evaluator: Evaluator?, _ visit: Visit) throws -> Bool {
+        guard let evaluator else { return try step(rows, visit) }
         let handle = rows.handle
-        let usesID = evaluator?.usesID ?? false
-        while try rows.step() {
+        let usesID = evaluator.usesID
+        var code = sqlite3_step(handle)
+        while code == SQLITE_ROW {
             // A deleted document has no body.
-            guard let start = sqlite3_column_blob(handle, 2) else { continue }
-            let body = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, 2)))
-            if let evaluator {
+            if let start = sqlite3_column_blob(handle, 2) {
+                let body = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, 2)))
                 let id = usesID ? id(of: rows) : UnsafeRawBufferPointer(start: nil, count: 0)
-                if !evaluator.matches(body: body, id: id) {
-                    if evaluator.isDamaged || evaluator.didExhaustLimits {
-                        throw evaluationFailure(evaluator, rows.int(0))
+                if evaluator.matches(body: body, id: id) {
+                    guard try visit(sqlite3_column_int64(handle, 0), body, rows) else {
+                        rows.reset()
+                        return false
                     }
-                    continue
+                } else if evaluator.isDamaged || evaluator.didExhaustLimits {
+                    throw evaluationFailure(evaluator, rows.int(0))
                 }
             }
-            guard try visit(rows.int(0), body, rows) else {
-                rows.reset()
-                return false
-            }
+            code = sqlite3_step(handle)
         }
+        guard code == SQLITE_DONE else { throw rows.failure(code) }
+        rows.reset()
+        return true
+    }
+
+    private func step(_ rows: SQLiteStatement, _ visit: Visit) throws -> Bool {
+        let handle = rows.handle
+        var code = sqlite3_step(handle)
+        while code == SQLITE_ROW {
+            if let start = sqlite3_column_blob(handle, 2) {
+                let body = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, 2)))
+                guard try visit(sqlite3_column_int64(handle, 0), body, rows) else {
+                    rows.reset()
+                    return false
+                }
+            }
+            code = sqlite3_step(handle)
+        }
+        guard code == SQLITE_DONE else { throw rows.failure(code) }
         rows.reset()
         return true
     }
@@ -140,7 +161,7 @@ extension PreparedQuery {
             }
         }
         var count = 0
-        try scan { _, _, _ in
+        try scan(needsID: false) { _, _, _ in
             count += 1
             return true
         }

@@ -13,9 +13,10 @@ final class PreparedQuery {
     private var statements: [Statement: SQLiteStatement] = [:]
     let scratch: UnsafeMutablePointer<Scratch>
 
-    /// The statements of a query, each made when it is first needed. Those for rows give key, id and body.
+    /// The statements of a query, each made when it is first needed. Those for rows give key, id and body; those for
+    /// bodies null in place of the id, which takes SQLite a while to get.
     enum Statement {
-        case rows, rowByKey, rowByID, keys, count, blobID
+        case rows, bodies, rowByKey, rowByID, keys, count, blobID
     }
 
     /// Buffers for one row.
@@ -73,7 +74,7 @@ final class PreparedQuery {
         case .rowByKey: return "SELECT key, id, body FROM \(documents) WHERE key = ?1"
         case .rowByID: return "SELECT key, id, body FROM \(documents) WHERE id = ?1"
         case .blobID: return "SELECT 1 FROM \(documents) WHERE id >= x'' LIMIT 1"
-        case .rows, .keys, .count: break
+        case .rows, .bodies, .keys, .count: break
         }
         switch plan.access {
         case .index(let scan): return Self.sql(kind, scan, documents)
@@ -81,12 +82,14 @@ final class PreparedQuery {
             let living = " AND body IS NOT NULL"
             if kind == .count { return "SELECT count(*) FROM \(documents) WHERE \(range.condition)\(living)" }
             let order = plan.isOrdered ? " ORDER BY id\(isBackward ? " DESC" : "")" : ""
-            return "SELECT key, id, body FROM \(documents) WHERE \(range.condition)\(order)"
+            return "SELECT key, \(Self.id(kind)), body FROM \(documents) WHERE \(range.condition)\(order)"
         case .documents, .ids, .nothing:
             if kind == .count { return "SELECT count(*) FROM \(documents) WHERE body IS NOT NULL" }
-            return "SELECT key, id, body FROM \(documents)"
+            return "SELECT key, \(Self.id(kind)), body FROM \(documents)"
         }
     }
+
+    private static func id(_ kind: Statement) -> String { kind == .bodies ? "NULL" : "id" }
 
     private static func sql(_ kind: Statement, _ scan: QueryPlan.IndexScan, _ documents: String) -> String {
         let table = "index_\(scan.index.number)"
@@ -95,7 +98,7 @@ final class PreparedQuery {
         case .count: return "SELECT count(*) FROM \(table) WHERE value >= ?1 AND value < ?2"
         default:
             return """
-                SELECT d.key, d.id, d.body FROM \(table) AS i CROSS JOIN \(documents) AS d ON d.key = i.key
+                SELECT d.key, \(kind == .bodies ? "NULL" : "d.id"), d.body FROM \(table) AS i CROSS JOIN \(documents) AS d ON d.key = i.key
                 WHERE i.value >= ?1 AND i.value < ?2 ORDER BY i.value\(scan.isBackward ? " DESC" : "")
                 """
         }

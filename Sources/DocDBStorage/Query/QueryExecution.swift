@@ -114,7 +114,7 @@ package struct QueryExecution {
         guard definition.limit != 0, let query = try prepared(isOrdered: false) else { return false }
         var rest = definition.offset
         return try query.running {
-            try !query.scan { _, _, _ in
+            try !query.scan(needsID: false) { _, _, _ in
                 defer { rest -= 1 }
                 return rest > 0
             }

@@ -33,6 +33,23 @@ struct ResultSorter: ~Copyable {
         self.limit = limit.flatMap { $0 <= Self.heapCountLimit ? $0 : nil }
     }
 
+    /// Only so many results are kept as are wanted.
+    var isBounded: Bool { limit != nil }
+
+    /// Tells whether a result whose sort key begins so may be one of those that are kept.
+    @inline(__always)
+    func mayKeep(beginning: UnsafeRawBufferPointer) -> Bool {
+        guard let limit, heap.count == limit else { return true }
+        guard let last = heap.first else { return false }
+        if beginning.count >= 8 {
+            let head = Self.head(of: beginning)
+            if head != last.head { return head < last.head }
+        }
+        return last.bytes.withUnsafeBytes { bytes in
+            CBOR.compare(beginning, UnsafeRawBufferPointer(rebasing: bytes.prefix(beginning.count))) <= 0
+        }
+    }
+
     /// Adds a result.
     ///
     /// - Throws: `limitReached` where the sort keys take more memory than is allowed.

@@ -95,7 +95,7 @@ package final class SQLiteStatement {
     }
 
     @inline(never)
-    private func failure(_ code: Int32) -> DocDBError {
+    func failure(_ code: Int32) -> DocDBError {
         let error = SQLiteError.error(code, connection: connection.handle, while: connection.action)
         sqlite3_reset(handle)
         return error
