@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// let price: FieldPath = "price"
-/// let name = try FieldPath("seller['full name']")
+/// let name: FieldPath = "seller['full name']"
 /// ```
 public struct FieldPath: Sendable {
     /// The names, from the top of the document; at least one.

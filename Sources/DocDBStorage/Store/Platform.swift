@@ -196,7 +196,7 @@ package enum Platform {
     static func remove(_ path: String) { _ = unlink(path) }
 
     /// A number that is the same for all calls from one thread and differs between running threads.
-    static var threadID: UInt {
+    package static var threadID: UInt {
         #if canImport(Darwin)
             return UInt(bitPattern: pthread_self())
         #else
