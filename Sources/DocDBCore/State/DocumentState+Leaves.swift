@@ -13,12 +13,17 @@ extension DocumentState {
         var cursor = ByteCursor(bytes)
         let (major, _, argument) = try cursor.readCBORHead()
         guard major == CBOR.Major.map, argument <= UInt64(cursor.remaining / 2) else { throw .malformed }
+        if leaves.isEmpty { leaves.reserveCapacity(min(Int(argument), reservedLeafCount) + 4) }
+        if arena.isEmpty { arena.reserveCapacity(bytes.count + bytes.count / 2 + 64) }
         let origin = Origin(start: cursor.position, offset: arena.count + bytes.count - cursor.remaining, stamp: stamp)
         arena.append(contentsOf: bytes)
         try appendMembers(
             Int(argument), of: &cursor, prefix, prefixDepth + 1, origin, arena: &arena, to: &leaves)
         return bytes.count - cursor.remaining
     }
+
+    /// The most leaves that room is made for at once, whatever a map's head claims.
+    private static let reservedLeafCount = 1024
 
     /// Where the bytes being read lie in the arena, and the stamp their leaves get.
     private struct Origin {
