@@ -135,6 +135,8 @@ extension WriteTransaction {
             var document = try load(id: id, collection), document.isAlive
         else { return false }
         let stamp = try stamp(for: document)
+        isEditing = true
+        defer { isEditing = false }
         if try change(&document.state, stamp) { try store(document, id: id, collection) }
         return true
     }

@@ -8,6 +8,8 @@ package final class WriteTransaction {
     /// The error after which nothing but a rollback is possible.
     var failure: DocDBError?
     private(set) var isActive = true
+    /// Whether the closure of an edit runs, which works on the buffers that another write would use.
+    var isEditing = false
     private var stamps: [ChangeLogFormat.Stamp] = []
     private(set) var currentStamp: Stamp?
     var kind = ChangeLogFormat.Kind.local
@@ -26,7 +28,7 @@ package final class WriteTransaction {
     /// Checks that the closure has not ended and nothing has failed beyond repair.
     @inline(__always)
     func checkIsUsable() throws(DocDBError) {
-        if isActive, failure == nil, writer.connection.isInTransaction { return }
+        if isActive, failure == nil, !isEditing, writer.connection.isInTransaction { return }
         throw failure ?? unusable
     }
 
@@ -34,6 +36,10 @@ package final class WriteTransaction {
         guard isActive else {
             return DocDBError(
                 .misuse, "a transaction was used after its closure had ended; do the work within the closure")
+        }
+        if isEditing {
+            return DocDBError(
+                .misuse, "a write was begun within the closure of an update; do it before or after the update")
         }
         // SQLite rolls back on its own after some failures of reads; writes after it would each stand alone.
         return DocDBError(
