@@ -34,7 +34,11 @@ struct PlannerTests {
             plan: "lookup by _id; tests the rest on each document"),
         Case(indexes: [], predicate: "_id in ['x', 3, 4.0, 4]", plan: "lookup by 3 ids; put in storage order"),
         Case(indexes: [], predicate: "_id == {'a': 'x'}", plan: "lookup by _id"),
-        Case(indexes: [], predicate: "_id == {'a': 1}", plan: "full scan; tests the rest on each document"),
+        // Numbers within an id may be stored as integers or floats.
+        Case(indexes: [], predicate: "_id == {'a': 1}", plan: "lookup by 2 ids; put in storage order"),
+        Case(
+            indexes: [], predicate: "_id == [0, 1, 2, 3, 4, 5]",
+            plan: "full scan; tests the rest on each document"),
         Case(indexes: [], predicate: "_id == null", plan: "no documents: the filter never holds"),
         Case(indexes: [], predicate: "_id > 'm'", sort: ["_id"], plan: "scan by _id _id > ?; in order, no sort"),
         Case(
@@ -156,6 +160,22 @@ struct PlannerTests {
         let query = try QueryDefinition(
             collection: "cars", predicate: example.predicate, sort: sort, limit: example.limit)
         #expect(try store.read { try QueryExecution(query, in: $0).explain() } == example.plan)
+    }
+
+    @Test("looks up ids however the numbers within them are written")
+    func idSpellings() throws {
+        let place = TemporaryStore("planner")
+        let store = try place.open()
+        try store.write {
+            for id: Value in [["a": 1], ["a": 1.0], ["a": 2], [0, "x"], [-0.0, "x"]] { try $0.put(["_id": id]) }
+        }
+        func ids(_ predicate: String) throws -> [Value] {
+            let query = try QueryDefinition(collection: "cars", predicate: predicate)
+            return try store.read { try QueryExecution(query, in: $0).ids().map(\.value) }
+        }
+        #expect(try ids("_id == {'a': 1}") == [["a": 1], ["a": 1.0]])
+        #expect(try ids("_id in [{'a': 2.0}, {'a': 3}]") == [["a": 2]])
+        #expect(try ids("_id == [0.0, 'x']") == [[0, "x"], [-0.0, "x"]])
     }
 
     @Test("sorts by _id in memory once there are ids that SQLite orders otherwise")

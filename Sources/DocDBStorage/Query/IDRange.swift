@@ -96,8 +96,12 @@ extension IDRange.Bound {
 
 /// The ids that equal values of a predicate.
 enum IDLookup {
-    /// The canonical CBOR of the ids that a constraint on `_id` names, each once; nil where ids that equal these values
-    /// can be written in more ways than one.
+    /// The most spellings of one id that are looked up.
+    private static let spellingCountLimit = 64
+
+    /// The canonical CBOR of the ids that a constraint on `_id` names, each once; nil where there are too many.
+    ///
+    /// Numbers within an id may be stored as integers or as floats that equal them: each spelling is an id of its own.
     static func ids(_ constraint: PathConstraint) -> [[UInt8]]? {
         guard case .points(let values) = constraint.values else { return nil }
         var ids: [[UInt8]] = []
@@ -109,28 +113,45 @@ enum IDLookup {
                 guard let whole = Int64(exactly: number) else { continue }
                 guard let id = try? Value.int(whole).canonicalCBOR() else { return nil }
                 ids.append(id)
-            case .int?, .string?, .bool?, .bytes?, .array?, .object?:
-                guard let value, !containsNestedNumber(value), let id = try? value.canonicalCBOR() else { return nil }
+            case .int?, .string?, .bool?, .bytes?:
+                guard let id = try? value?.canonicalCBOR() else { return nil }
                 ids.append(id)
+            case .array?, .object?:
+                guard let value, let spellings = spellings(of: value) else { return nil }
+                for spelling in spellings {
+                    guard let id = try? spelling.canonicalCBOR() else { return nil }
+                    ids.append(id)
+                }
             }
         }
         return ids
     }
 
-    /// Tells whether a value has numbers within it, which may be stored as integers or as floats.
-    private static func containsNestedNumber(_ value: Value) -> Bool {
-        func containsNumber(_ value: Value) -> Bool {
-            switch value {
-            case .int, .float: true
-            case .null, .bool, .string, .bytes: false
-            case .array(let elements): elements.contains(where: containsNumber)
-            case .object(let members): members.values.contains(where: containsNumber)
+    /// All values that equal this one, or nil where there are too many.
+    private static func spellings(of value: Value) -> [Value]? {
+        switch value {
+        case .null, .bool, .string, .bytes: return [value]
+        case .int(0), .float(0): return [0, 0.0, -0.0]
+        case .int(let number): return [value] + (Double(exactly: number).map { [.float($0)] } ?? [])
+        case .float(let number): return [value] + (Int64(exactly: number).map { [.int($0)] } ?? [])
+        case .array(let elements):
+            return combinations(of: elements)?.map { .array($0) }
+        case .object(let members):
+            let names = members.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return combinations(of: names.compactMap { members[$0] })?.map { values in
+                .object(Dictionary(zip(names, values), uniquingKeysWith: { first, _ in first }))
             }
         }
-        switch value {
-        case .array(let elements): return elements.contains(where: containsNumber)
-        case .object(let members): return members.values.contains(where: containsNumber)
-        default: return false
+    }
+
+    private static func combinations(of values: [Value]) -> [[Value]]? {
+        var combinations: [[Value]] = [[]]
+        for value in values {
+            guard let spellings = spellings(of: value),
+                combinations.count * spellings.count <= spellingCountLimit
+            else { return nil }
+            combinations = combinations.flatMap { beginning in spellings.map { beginning + [$0] } }
         }
+        return combinations
     }
 }
