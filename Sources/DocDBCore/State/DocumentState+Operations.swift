@@ -13,7 +13,7 @@ extension DocumentState {
             return try setMap(path, depth, to: payload, stamp)
         }
         guard depth > 0 else { throw Self.rootMustBeObject }
-        try Self.check(payload)
+        try Self.check(payload, depth)
         let pathSlice = store(path)
         let payloadSlice = store(payload)
         setLeaf(pathSlice, payloadSlice, .value, begin(stamp))
@@ -245,6 +245,7 @@ extension DocumentState {
             let byteCount = try Self.appendLeaves(
                 of: map, prefix: prefix, prefixDepth: depth, stamp: stamp, arena: &arena, to: &leaves)
             guard byteCount == map.count else { throw CBORError.malformed }
+            try checkNesting(of: leaves)
         } catch CBORError.tooDeep {
             throw Self.tooDeep
         } catch {
@@ -261,14 +262,35 @@ extension DocumentState {
         return depth
     }
 
-    private static func check(_ payload: UnsafeRawBufferPointer) throws(DocDBError) {
+    /// Checks that a payload is one value that does not nest too deep beneath a path of `depth` keys.
+    private static func check(_ payload: UnsafeRawBufferPointer, _ depth: Int) throws(DocDBError) {
         var cursor = ByteCursor(payload)
         do {
-            try cursor.skipCBOR()
+            try cursor.skipCBOR(depth: depth)
+            guard cursor.isAtEnd else { throw CBORError.malformed }
+        } catch CBORError.tooDeep {
+            throw tooDeep
         } catch {
             throw malformedValue
         }
-        guard cursor.isAtEnd else { throw malformedValue }
+    }
+
+    /// Checks that the arrays among new leaves do not nest too deep.
+    private func checkNesting(of leaves: [Assignment]) throws(CBORError) {
+        let failure: CBORError? = arena.withUnsafeBytes { arena in
+            for leaf in leaves {
+                let payload = arena[leaf.payload]
+                guard let first = payload.first, first >> 5 == CBOR.Major.array else { continue }
+                var cursor = ByteCursor(payload)
+                do throws(CBORError) {
+                    try cursor.skipCBOR(depth: Self.depth(of: arena[leaf.path]) ?? 0)
+                } catch {
+                    return error
+                }
+            }
+            return nil
+        }
+        if let failure { throw failure }
     }
 
     private static var tooDeep: DocDBError {
@@ -289,4 +311,20 @@ extension DocumentState {
 extension Stamp {
     /// The change's entry of a version vector.
     var dot: VersionVector.Element { VersionVector.Element(actor: actor, time: time) }
+}
+
+extension ByteCursor {
+    /// Moves past one whole value that lies within `depth` objects and arrays, to the nesting limit.
+    fileprivate mutating func skipCBOR(depth: Int) throws(CBORError) {
+        var probe = self
+        let (major, _, argument) = try probe.readCBORHead()
+        guard major == CBOR.Major.array || major == CBOR.Major.map else { return try skipCBOR() }
+        guard depth < Limits.nestingDepth else { throw .tooDeep }
+        guard argument <= UInt64(probe.remaining) else { throw .truncated }
+        self = probe
+        for _ in 0..<Int(argument) {
+            if major == CBOR.Major.map { _ = try readKey() }
+            try skipCBOR(depth: depth + 1)
+        }
+    }
 }

@@ -226,6 +226,10 @@ struct DocumentStateTests {
         let deep = [String](repeating: "k", count: Limits.nestingDepth + 1)
         #expect(throws: DocDBError.self) { try document.set(deep, 1, stamp(2)) }
         #expect(throws: DocDBError.self) { try document.set(Array(deep.dropLast()), ["k": 1], stamp(2)) }
+        var nested: Value = []
+        for _ in 0..<Limits.nestingDepth - 2 { nested = [nested] }
+        #expect(throws: DocDBError.self) { try document.set(["x", "y"], nested, stamp(2)) }
+        #expect(throws: DocDBError.self) { try document.merge(["x": ["y": nested]], stamp(2)) }
         #expect(throws: DocDBError.self) { try document.set([], 1, stamp(2)) }
         #expect(throws: DocDBError.self) { try document.unset([], stamp(2)) }
         for bad: [UInt8] in [
@@ -243,6 +247,8 @@ struct DocumentStateTests {
             }
         }
         #expect(StoredDocument(document, actors) == before)
+        try document.set(["x"], nested, stamp(2))
+        try document.merge(["y": nested], stamp(2))
         try document.set(Array(deep.dropLast()), 1, stamp(2))
         #expect(try StoredDocument(document, actors).load(actors).isAlive)
     }
