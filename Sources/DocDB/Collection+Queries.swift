@@ -4,7 +4,7 @@ import DocDBStorage
 extension Collection {
     /// The document with an id as it stands now, or nil where there is none.
     ///
-    /// For many of them use one snapshot: see ``Database/read(_:)``.
+    /// For many of them use one snapshot: see `Database.read(_:)`.
     ///
     /// - Throws: `DocDBError` with the code `databaseClosed`, or `storageFailed` on I/O failure.
     /// - Complexity: O(log n) in the number of documents, one allocation for the document.
@@ -69,7 +69,7 @@ extension Collection {
     ///
     /// - Parameter paths: such as `["state", "price:desc"]` or `["tags[*]"]`; the suffix `:desc` makes a path descend.
     /// - Throws: `DocDBError` with the code `invalidIndex` where a path does not parse, the collection has this index
-    ///   already, or the limits on paths and indexes are reached; and what ``Database/write(durability:_:)`` throws.
+    ///   already, or the limits on paths and indexes are reached; and what `Database.write(durability:_:)` throws.
     /// - Complexity: O(n log n) in the number of documents.
     public func createIndex(_ paths: [String]) throws {
         try store.write { try $0.createIndex(try .init(paths: paths), collection: name) }
@@ -79,7 +79,7 @@ extension Collection {
     ///
     /// - Parameter paths: the paths that it was created with.
     /// - Throws: `DocDBError` with the code `invalidIndex` where there is no such index; and what
-    ///   ``Database/write(durability:_:)`` throws.
+    ///   `Database.write(durability:_:)` throws.
     public func dropIndex(_ paths: [String]) throws {
         try store.write { try $0.dropIndex(try .init(paths: paths), collection: name) }
     }

@@ -10,7 +10,7 @@ import DocDBStorage
 /// let cheap = try cars.find("price < $most", ["most": 10_000]).sort("price").limit(20).documents()
 /// ```
 ///
-/// Many writes are much cheaper in one transaction: see ``Database/write(durability:_:)``.
+/// Many writes are much cheaper in one transaction: see `Database.write(durability:_:)`.
 public struct Collection: Sendable {
     let store: Store
     /// The name of the collection.
@@ -35,7 +35,7 @@ public struct Collection: Sendable {
     /// - Returns: the document's id.
     /// - Throws: `DocDBError` with the code `documentExists` where the collection has a document with this id;
     ///   `invalidValue`, `invalidDocumentID`, `documentTooLarge`, `documentTooDeep`, `invalidCollectionName`; and what
-    ///   ``Database/write(durability:_:)`` throws.
+    ///   `Database.write(durability:_:)` throws.
     /// - Complexity: O(size of the document + log n) in the number of documents, and as much for each index.
     @discardableResult
     public func insert(_ document: Value) throws -> DocumentID { try write { try $0.insert(document) } }
@@ -138,7 +138,7 @@ public struct Collection: Sendable {
     /// Deletes a document. Of it only what replication needs is kept, and its history.
     ///
     /// - Returns: whether there was one.
-    /// - Throws: what ``Database/write(durability:_:)`` throws.
+    /// - Throws: what `Database.write(durability:_:)` throws.
     @discardableResult
     public func remove(_ id: DocumentID) throws -> Bool { try write { try $0.remove(id) } }
 
@@ -151,7 +151,7 @@ public struct Collection: Sendable {
     ///   - force: whether changes that no other peer is known to hold may be lost.
     /// - Returns: whether there was one, or what is kept of a deleted one.
     /// - Throws: `DocDBError` with the code `unsyncedChanges` where changes could be lost and `force` is false; and what
-    ///   ``Database/write(durability:_:)`` throws.
+    ///   `Database.write(durability:_:)` throws.
     /// - Complexity: O(blocks of the change log that tell of the document).
     @discardableResult
     public func evict(_ id: DocumentID, force: Bool = false) throws -> Bool {

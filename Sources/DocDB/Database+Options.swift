@@ -25,12 +25,13 @@ extension Database {
         public var durability = Durability.normal
         /// The most bytes of compressed change log that are kept, of which the oldest go first; 64 MiB unless set.
         ///
-        /// The log serves ``Collection/history(of:)``, ``Database/asOf(sequence:)`` and ``Database/log(since:limit:)``.
+        /// The log serves ``Collection/history(of:limit:)``, ``Database/asOf(sequence:)`` and
+        /// ``Database/log(since:limit:)``.
         public var historyByteCount: Int64 = 64 * 1024 * 1024
         /// The age past which the change log is cut; nil, as it is unless set, for no such bound.
         public var historyAge: Duration?
         /// How many milliseconds a call waits for a lock that another process holds before it throws
-        /// ``DocDBError/Code/busy``; 5,000 unless set.
+        /// `busy`; 5,000 unless set.
         public var busyTimeoutMilliseconds = 5_000
 
         /// Creates the options that a database is opened with unless told otherwise.

@@ -19,9 +19,9 @@ import DocDBStorage
 ///    until its turn has come; an asynchronous one suspends its task, and is committed together with others that wait.
 /// 2. A read sees one moment of the database, whatever is committed meanwhile, and blocks nobody.
 /// 3. A transaction reads its own writes; nobody else does before it commits.
-/// 4. A write within a write of the same database throws ``DocDBError/Code/misuse``, as it would wait for itself.
+/// 4. A write within a write of the same database throws `misuse`, as it would wait for itself.
 /// 5. Transactions, snapshots and what comes from them are valid within their closure only; later use throws
-///    ``DocDBError/Code/misuse``. Documents, values and ids stay valid.
+///    `misuse`. Documents, values and ids stay valid.
 public final class Database: Sendable {
     let store: Store
 
@@ -45,7 +45,7 @@ public final class Database: Sendable {
     /// Ends writing in order and closes the database; calls after the first do nothing.
     ///
     /// Waits for the transaction that runs. Reads that run go on to the end of their closures; all other calls from now on
-    /// throw ``DocDBError/Code/databaseClosed``. A database that nobody holds any more closes itself, but has nobody to
+    /// throw `databaseClosed`. A database that nobody holds any more closes itself, but has nobody to
     /// tell of a failure.
     ///
     /// - Throws: `DocDBError` with the code `diskFull` or `storageFailed` where the last state cannot be written; the
@@ -54,8 +54,8 @@ public final class Database: Sendable {
 
     /// The collection with a name, which need not exist yet: the first document written to it creates it.
     ///
-    /// - Parameter name: 1 to ``Limits/collectionNameByteCount`` bytes, not beginning with two underscores. Calls on a
-    ///   collection whose name breaks that throw ``DocDBError/Code/invalidCollectionName``.
+    /// - Parameter name: 1 to `Limits.collectionNameByteCount` bytes, not beginning with two underscores. Calls on a
+    ///   collection whose name breaks that throw `invalidCollectionName`.
     public func collection(_ name: String) -> Collection { Collection(store: store, name: name) }
 
     /// The names of the collections there are, in the order of their UTF-8 bytes.

@@ -3,7 +3,8 @@ import DocDBCore
 /// Changes single fields of one document, within the closure of an update.
 ///
 /// Each call is applied at once, so that later reads in the closure see it. The first call that fails makes the update
-/// throw when the closure ends, with nothing written; the calls after it do nothing.
+/// throw when the closure ends, with nothing written; the calls after it do nothing. An editor that is kept beyond the
+/// closure reads nothing and changes nothing.
 ///
 /// ```swift
 /// try cars.update(id) {

@@ -4,7 +4,7 @@ import DocDBStorage
 /// The database as it was after one of its commits, as far back as the change log reaches.
 ///
 /// Evicted documents have no past. The log may be cut while a view is kept: its calls then throw
-/// ``DocDBError/Code/historyNotRetained``.
+/// `historyNotRetained`.
 ///
 /// ```swift
 /// let before = try db.asOf(sequence: 1_000)

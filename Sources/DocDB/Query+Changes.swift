@@ -6,7 +6,7 @@ extension Query {
     ///
     /// - Returns: how many there were.
     /// - Throws: `DocDBError` with the code `misuse` for a query of a snapshot or of a past state; and what
-    ///   ``Database/write(durability:_:)`` throws.
+    ///   `Database.write(durability:_:)` throws.
     @discardableResult
     public func remove() throws -> Int {
         try write { (transaction, id) throws(DocDBError) in

@@ -2,7 +2,7 @@ import DocDBStorage
 
 /// One consistent moment of a database, for reading.
 ///
-/// Valid within the closure of ``Database/read(_:)`` only; later use throws ``DocDBError/Code/misuse``. While it is in use
+/// Valid within the closure of `Database.read(_:)` only; later use throws `misuse`. While it is in use
 /// the write-ahead log cannot be emptied, so do not hold one for long in a process that writes much.
 public struct Snapshot {
     let scope: Scope
@@ -67,7 +67,9 @@ public struct SnapshotCollection {
 
     /// The versions of a document that the change log still holds, newest first.
     ///
-    /// - Parameter limit: the most versions to return.
+    /// - Parameters:
+    ///   - id: the document's id; it may have been deleted, but not evicted.
+    ///   - limit: the most versions to return.
     /// - Throws: `DocDBError` with the code `misuse` once the closure has ended, or `corrupted`.
     /// - Complexity: O(changes of the document), each of which reads a block of the log.
     public func history(of id: DocumentID, limit: Int = .max) throws -> [Revision] {

@@ -3,8 +3,8 @@ import DocDBStorage
 
 /// A write transaction: everything done through it is committed together, or not at all.
 ///
-/// It reads its own writes. Valid within the closure of ``Database/write(durability:_:)`` only; later use throws
-/// ``DocDBError/Code/misuse``.
+/// It reads its own writes. Valid within the closure of `Database.write(durability:_:)` only; later use throws
+/// `misuse`.
 public struct Transaction {
     let scope: Scope
 

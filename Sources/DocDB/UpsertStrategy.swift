@@ -9,7 +9,7 @@ public enum UpsertStrategy: Sendable, CaseIterable {
     case merge
     /// Replaces the whole document: fields that are not given are gone.
     case replace
-    /// Throws ``DocDBError/Code/documentExists``.
+    /// Throws `documentExists`.
     case insert
     /// Does nothing.
     case insertIfAbsent
