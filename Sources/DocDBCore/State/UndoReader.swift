@@ -47,6 +47,8 @@ package struct UndoReader {
 
     /// Tells whether the document did not exist before: then there are no items, and everything in it was written.
     package let isCreation: Bool
+    /// Tells whether the change moved what deletes have covered: it was a delete, or brought one.
+    package var changesDeleted: Bool { flags & Flag.hasDeleted != 0 }
     /// The items that are still to be read.
     package private(set) var remainingCount: Int
     private let flags: UInt64
