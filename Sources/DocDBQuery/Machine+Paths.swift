@@ -162,10 +162,10 @@ extension Machine {
         return isFound || (!hasValues && !state.pointee.isExhausted && body(orMissing(operand)))
     }
 
-    /// What an operand without values gives: nothing, but for `type`, which names it.
+    /// What an operand without values gives: a missing value, or what its functions make of one.
     private func orMissing(_ operand: UnsafePointer<CompiledOperand>) -> EncodedValue {
-        guard operand.pointee.kind == .type else { return .missing }
-        return apply(operand, to: .missing)
+        guard operand.pointee.kind != .path else { return .missing }
+        return apply(operand, to: orMissing(operands + Int(operand.pointee.index)))
     }
 
     /// Calls `body` with each value of a multi-valued operand until it says true.

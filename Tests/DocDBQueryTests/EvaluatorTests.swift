@@ -89,6 +89,8 @@ struct EvaluatorTests {
             ("type(rating) == 'float'", true), ("type(owner) == 'null'", true), ("type(sold) == 'bool'", true),
             ("type(code) == 'bytes'", true), ("type(tags) == 'array'", true), ("type(seller) == 'object'", true),
             ("type(nothing) == 'missing'", true), ("type(empty[*]) == 'missing'", true),
+            ("upper(type(empty[*])) == 'MISSING'", true), ("length(type(empty[*])) == 0", true),
+            ("type(lower(parts[*].price)) == 'missing'", true), ("length(lower(tags[*])) == 2", true),
             ("(make == 'x') == false", true),
             ("exists(make) == true", true), ("(sold) == false", true),
             // Logic.
