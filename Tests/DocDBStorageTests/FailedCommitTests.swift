@@ -134,12 +134,8 @@ struct FailedCommitTests {
             let store = try Store(path: path)
             for number in Int64(0)..<20 { try store.put(["_id": .int(number), "n": 0]) }
             let size = Platform.fileByteCount(path + "/store.sqlite-wal")
-            var limit = rlimit()
-            getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-            let unlimited = limit
             // Where in a commit the disk fails: anywhere in its pages.
-            limit.rlim_cur = rlim_t(size) + rlim_t.random(in: 0...30_000, using: &random)
-            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            FileSize.limit(to: Int(size) + Int.random(in: 0...30_000, using: &random))
             var expected = try store.all()
             var failureCount = 0
             for round in 0..<40 {
@@ -157,8 +153,7 @@ struct FailedCommitTests {
                 #expect(try store.all() == expected, "seed \(seed), round \(round)")
             }
             #expect(failureCount > 0)
-            var restored = unlimited
-            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &restored)
+            FileSize.limit(to: nil)
             try store.put(["_id": "late", "field39": 1])
             expected["late"] = ["field39": 1]
             #expect(try store.all() == expected)
@@ -181,14 +176,9 @@ struct FailedCommitTests {
             signal(SIGXFSZ, SIG_IGN)
             let store = try Store(path: path)
             _ = try store.all()
-            var limit = rlimit()
-            getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
-            let unlimited = limit
-            limit.rlim_cur = rlim_t(pages * 2_000)
-            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            FileSize.limit(to: Int(pages) * 2_000)
             for _ in 0..<3 { #expect(errorCode { try store.put(["_id": 2]) } != nil) }
-            var restored = unlimited
-            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &restored)
+            FileSize.limit(to: nil)
             for number in Int64(3)..<6 { try store.put(["_id": .int(number)]) }
             #expect(try store.all().count == 4)
             #expect(try store.verify().isEmpty)

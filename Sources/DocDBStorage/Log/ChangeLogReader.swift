@@ -33,7 +33,7 @@ package final class ChangeLogReader {
         return Row(
             first: first, last: last,
             lastTime: HybridTime(rawValue: UInt64(bitPattern: statement.int(2))), byteCount: statement.int(4),
-            rawByteCount: statement.int(5), isFolded: codec != .record, codec: codec)
+            rawByteCount: min(max(0, statement.int(5)), Int64(ChangeLogFormat.blockByteLimit)), isFolded: codec != .record, codec: codec)
     }
 
     /// The row that holds a sequence number, or nil where the log does not reach there.
