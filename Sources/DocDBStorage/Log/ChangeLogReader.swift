@@ -27,13 +27,18 @@ package final class ChangeLogReader {
             throw ChangeLog.damaged(statement.int(0), "its codec is unknown")
         }
         let (first, last) = (statement.int(0), statement.int(1))
-        guard first > 0, first <= last, last <= ChangeLogFormat.sequenceLimit else {
-            throw ChangeLog.damaged(first, "its numbers are out of bounds")
-        }
+        try Self.checkBounds(first: first, last: last)
         return Row(
             first: first, last: last,
             lastTime: HybridTime(rawValue: UInt64(bitPattern: statement.int(2))), byteCount: statement.int(4),
-            rawByteCount: min(max(0, statement.int(5)), Int64(ChangeLogFormat.blockByteLimit)), isFolded: codec != .record, codec: codec)
+            rawByteCount: min(max(0, statement.int(5)), Int64(ChangeLogFormat.blockByteLimit)),
+            isFolded: codec != .record, codec: codec)
+    }
+
+    private static func checkBounds(first: Int64, last: Int64) throws(DocDBError) {
+        guard first > 0, first <= last, last <= ChangeLogFormat.sequenceLimit else {
+            throw ChangeLog.damaged(first, "its numbers are out of bounds")
+        }
     }
 
     /// The row that holds a sequence number, or nil where the log does not reach there.
@@ -58,13 +63,11 @@ package final class ChangeLogReader {
 
     /// The last sequence number, zero for an empty log that was never cut.
     package func lastSequence() throws(DocDBError) -> Int64 {
-        guard let last = try connection.integer("SELECT last_seq FROM log ORDER BY seq DESC LIMIT 1") else {
-            return try oldestSequence() - 1
-        }
-        guard last > 0, last <= ChangeLogFormat.sequenceLimit else {
-            throw ChangeLog.damaged(last, "its last number is out of bounds")
-        }
-        return last
+        let statement = try connection.prepare("SELECT seq, last_seq FROM log ORDER BY seq DESC LIMIT 1")
+        defer { statement.reset() }
+        guard try statement.step() else { return try oldestSequence() - 1 }
+        try Self.checkBounds(first: statement.int(0), last: statement.int(1))
+        return statement.int(1)
     }
 
     /// The first sequence number the log still holds.

@@ -45,12 +45,15 @@ final class ReaderPool: Sendable {
         state.withLock { $0.idle.append(context) }
     }
 
-    /// Tells the readers that come what the catalog is from now on.
-    func publish(_ catalog: Catalog) {
-        state.withLock {
-            $0.catalog = catalog
-            $0.catalogVersion += 1
-            $0.committedCatalog = nil
+    /// Commits, and tells the readers that come what the catalog is from then on.
+    ///
+    /// No reader takes a catalog in between, so that nobody sees the commit's documents without its collections.
+    func publish(_ catalog: Catalog, committing commit: () throws(DocDBError) -> Void) throws(DocDBError) {
+        try state.withLock { (state) throws(DocDBError) in
+            try commit()
+            state.catalog = catalog
+            state.catalogVersion += 1
+            state.committedCatalog = nil
         }
     }
 

@@ -139,17 +139,18 @@ final class StoreWriter: @unchecked Sendable {
 
     /// Commits what the transactions since `begin` have written, and tells the readers.
     func commit() throws(DocDBError) {
-        try connection.prepare("COMMIT").run()
+        if state.isCatalogChanged {
+            let connection = connection
+            try readers.publish(state.catalog) { () throws(DocDBError) in try connection.prepare("COMMIT").run() }
+            state.isCatalogChanged = false
+        } else {
+            try connection.prepare("COMMIT").run()
+            readers.endWithdrawal()
+        }
         state.log = changeLog.state
         let last = state.log.nextSequence - 1
         committedSequence.store(last, ordering: .releasing)
         if isFullySynchronous { synchronizedSequence.store(last, ordering: .releasing) }
-        if state.isCatalogChanged {
-            state.isCatalogChanged = false
-            readers.publish(state.catalog)
-        } else {
-            readers.endWithdrawal()
-        }
         if state.mustErase { eraseEvicted() }
     }
 
