@@ -19,6 +19,9 @@ struct ResultWindow {
     /// Nothing is wanted, or nothing more.
     var isComplete: Bool { limit.map { seenCount - offset >= $0 } ?? false || limit == 0 }
 
+    /// All results are wanted.
+    var isEverything: Bool { offset == 0 && limit == nil }
+
     mutating func next() -> Step {
         if isComplete { return .end }
         seenCount += 1
@@ -44,6 +47,10 @@ extension PreparedQuery {
         var window = ResultWindow(definition)
         guard !window.isComplete else { return }
         if try givesOrder() {
+            if window.isEverything {
+                try scan(needsID: true, deliver)
+                return
+            }
             try scan(needsID: true) { key, body, row in
                 switch window.next() {
                 case .pass: return true

@@ -47,8 +47,7 @@ extension PreparedQuery {
         var code = sqlite3_step(handle)
         while code == SQLITE_ROW {
             // A deleted document has no body.
-            if let start = sqlite3_column_blob(handle, 2) {
-                let body = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, 2)))
+            if let body = Self.body(of: handle) {
                 let id = usesID ? id(of: rows) : UnsafeRawBufferPointer(start: nil, count: 0)
                 if evaluator.matches(body: body, id: id) {
                     guard try visit(sqlite3_column_int64(handle, 0), body, rows) else {
@@ -70,8 +69,7 @@ extension PreparedQuery {
         let handle = rows.handle
         var code = sqlite3_step(handle)
         while code == SQLITE_ROW {
-            if let start = sqlite3_column_blob(handle, 2) {
-                let body = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, 2)))
+            if let body = Self.body(of: handle) {
                 guard try visit(sqlite3_column_int64(handle, 0), body, rows) else {
                     rows.reset()
                     return false
@@ -82,6 +80,17 @@ extension PreparedQuery {
         guard code == SQLITE_DONE else { throw rows.failure(code) }
         rows.reset()
         return true
+    }
+
+    /// The body in a row, or nil where the document is deleted.
+    ///
+    /// Asks for the column once and then its value: each call about a column passes SQLite's checks again. The value is
+    /// good as long as one thread uses the connection, as it is here.
+    @inline(__always)
+    private static func body(of row: OpaquePointer) -> UnsafeRawBufferPointer? {
+        let column = sqlite3_column_value(row, 2)
+        guard let start = sqlite3_value_blob(column) else { return nil }
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(column)))
     }
 
     @inline(never)
@@ -104,9 +113,21 @@ extension PreparedQuery {
     /// The id of the row, as canonical CBOR; valid until the next row's is asked for.
     @inline(__always)
     func id(of row: SQLiteStatement) -> UnsafeRawBufferPointer {
+        let column = sqlite3_column_value(row.handle, 1)
+        let scratch = scratch
         scratch.pointee.id.removeAll()
-        row.appendID(1, to: &scratch.pointee.id)
+        switch sqlite3_value_type(column) {
+        case SQLITE_INTEGER: scratch.pointee.id.appendCBOR(sqlite3_value_int64(column))
+        case SQLITE_TEXT: scratch.pointee.id.appendCBOR(text: Self.bytes(of: column))
+        default: scratch.pointee.id.append(Self.bytes(of: column))
+        }
         return scratch.pointee.id.bytes
+    }
+
+    @inline(__always)
+    private static func bytes(of column: OpaquePointer?) -> UnsafeRawBufferPointer {
+        let start = sqlite3_value_blob(column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(column)))
     }
 
     private func lookUp(_ ids: [[UInt8]], _ visit: Visit) throws -> Bool {
