@@ -102,6 +102,7 @@ extension StoreWriter {
     private func runInSavepoint(_ job: AsyncWriteQueue.Job) throws -> (any Error)? {
         try connection.prepare("SAVEPOINT job").run()
         let before = state
+        let captured = scratch.pointee.capture.mark
         let transaction = WriteTransaction(writer: self)
         do {
             try job.run(transaction)
@@ -116,6 +117,7 @@ extension StoreWriter {
             try connection.prepare("ROLLBACK TO job").run()
             try connection.prepare("RELEASE job").run()
             restore(before)
+            scratch.pointee.capture.truncate(to: captured)
             return error
         }
     }

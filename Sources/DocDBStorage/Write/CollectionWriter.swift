@@ -11,6 +11,10 @@ final class CollectionWriter {
     private let deleteStatement: SQLiteStatement
     private let reserveStatement: SQLiteStatement
     let indexes: [IndexWriter]
+    /// Whether somebody hears of this collection's changes, which are then collected.
+    var isObserved: Bool
+    /// Whether a changed document's body before is needed.
+    var needsOldBody: Bool { isObserved || !indexes.isEmpty }
     private var nextKey: Int64
     private var reservedKey: Int64 = 0
 
@@ -22,6 +26,7 @@ final class CollectionWriter {
     init(info: CollectionInfo, writer: StoreWriter) throws(DocDBError) {
         self.info = info
         self.writer = writer
+        isObserved = writer.observedCollections.contains(info.name)
         let connection = writer.connection
         let table = "documents_\(info.number)"
         insertStatement = try connection.prepare(

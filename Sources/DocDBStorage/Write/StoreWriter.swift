@@ -43,6 +43,9 @@ final class StoreWriter: @unchecked Sendable {
     var changeLog: ChangeLog
     var session: WriterSession
     var collections: [Int64: CollectionWriter] = [:]
+    /// Who hears of commits, and of which collections, by name.
+    private(set) weak var observer: (any CommitObserver)?
+    private(set) var observedCollections: Set<String> = []
     /// The collection that was written to last.
     var lastCollection: CollectionWriter?
     /// Buffers of the transaction that runs, behind a pointer so that hot paths pay no exclusivity checks.
@@ -135,6 +138,7 @@ final class StoreWriter: @unchecked Sendable {
         try setSynchronous(full: durability == .full)
         try connection.prepare("BEGIN IMMEDIATE").run()
         state.log = changeLog.state
+        scratch.pointee.capture.truncate(to: .init())
     }
 
     /// Commits what the transactions since `begin` have written, and tells the readers.
@@ -152,6 +156,16 @@ final class StoreWriter: @unchecked Sendable {
         committedSequence.store(last, ordering: .releasing)
         if isFullySynchronous { synchronizedSequence.store(last, ordering: .releasing) }
         if state.mustErase { eraseEvicted() }
+        if !scratch.pointee.capture.isEmpty { observer?.didCommit(scratch.pointee.capture.take(sequence: last)) }
+    }
+
+    /// Sets who hears of commits that change these collections, which need not exist yet.
+    func observe(_ collections: Set<String>, by observer: (any CommitObserver)?) {
+        self.observer = observer
+        observedCollections = collections
+        for collection in self.collections.values {
+            collection.isObserved = collections.contains(collection.info.name)
+        }
     }
 
     /// Clears the bytes of evicted documents from the write-ahead log, now or, where a reader still needs it, at the
@@ -258,6 +272,8 @@ struct WriterScratch: ~Copyable {
     var freshStamp: Stamp?
     var isFreshDefault = false
     var record = ChangeLogRecordBuilder()
+    /// The changes of observed collections since `begin`.
+    var capture = ChangeCapture()
     var recordBytes = ByteBuffer(capacity: 4096)
     /// Random bytes for document ids, drawn from the system many at a time.
     var randomBytes: [UInt8] = []

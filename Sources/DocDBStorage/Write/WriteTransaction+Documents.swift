@@ -81,6 +81,10 @@ extension WriteTransaction {
                 return false
             }
             for index in collection.indexes { try index.change(key: key, id: id, oldBody: nil, newBody: body) }
+            if collection.isObserved {
+                scratch.pointee.capture.add(
+                    collection: collection.info.number, key: key, id: id, before: nil, after: body)
+            }
             scratch.pointee.record.addInsertion(
                 collection: collection.info.number, key: key, stampIndex: stampIndex)
             scratch.pointee.record.contentDelta &+= ContentHash.document(
@@ -185,7 +189,7 @@ extension WriteTransaction {
         let scratch = writer.scratch
         scratch.pointee.oldBody.removeAll()
         scratch.pointee.hasOldBody = body != nil
-        if let body, !collection.indexes.isEmpty { scratch.pointee.oldBody.append(body) }
+        if let body, collection.needsOldBody { scratch.pointee.oldBody.append(body) }
         let state = try DocumentState(body: body, state: stateBytes, actors: writer.actors)
         return StoredDocument(
             key: key, lastChange: statement.int(3), oldState: state, state: state,
@@ -226,6 +230,10 @@ extension WriteTransaction {
             let oldBody: UnsafeRawBufferPointer? = scratch.pointee.hasOldBody ? scratch.pointee.oldBody.bytes : nil
             for index in collection.indexes {
                 try index.change(key: document.key, id: id, oldBody: oldBody, newBody: body)
+            }
+            if collection.isObserved {
+                scratch.pointee.capture.add(
+                    collection: collection.info.number, key: document.key, id: id, before: oldBody, after: body)
             }
             scratch.pointee.record.addChange(
                 collection: collection.info.number, key: document.key,

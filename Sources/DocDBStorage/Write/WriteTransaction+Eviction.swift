@@ -48,6 +48,10 @@ extension WriteTransaction {
         for index in collection.indexes {
             try index.change(key: document.key, id: id, oldBody: oldBody, newBody: nil)
         }
+        if collection.isObserved {
+            scratch.pointee.capture.add(
+                collection: collection.info.number, key: document.key, id: id, before: oldBody, after: nil)
+        }
     }
 
     /// Replaces what the log tells of the document by stubs, as if its content had never been in the log's sums.
