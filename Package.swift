@@ -50,6 +50,8 @@ let package = Package(
             dependencies: ["DocDBCore", "DocDBQuery", "Schemas", "CSQLite", "CLZ4", "CCrypto", "CXXHash"],
             swiftSettings: settings),
         .target(
+            name: "DocDBLive", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"], swiftSettings: settings),
+        .target(
             name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"],
             swiftSettings: settings),
 
@@ -73,6 +75,8 @@ let package = Package(
         .testTarget(
             name: "DocDBStorageTests",
             dependencies: ["DocDBStorage", "DocDBQuery", "DocDBCore", "CSQLite"], swiftSettings: settings),
+        .testTarget(
+            name: "DocDBLiveTests", dependencies: ["DocDBLive", "DocDBQuery", "DocDBCore"], swiftSettings: settings),
         .testTarget(
             name: "DocDBTests", dependencies: ["DocDB"], swiftSettings: settings),
         .testTarget(name: "DocDBInspectTests", dependencies: ["DocDBInspect", "DocDB"], swiftSettings: settings),

@@ -1,0 +1,152 @@
+extension ResultWindow {
+    /// Applies what one commit did to this query's documents, each named at most once.
+    ///
+    /// Documents that are not held and stay beyond the bound are ignored, so that changes may name any document.
+    ///
+    /// - Complexity: O(log n + chunk) each for few changes; O(m log m + chunks touched) for many.
+    package mutating func apply(_ changes: [ResultChange<Reference>]) {
+        if changes.count <= WindowLimits.mostSingleChanges {
+            for change in changes { apply(change) }
+        } else {
+            merge(changes)
+        }
+        dropBeyondCapacity()
+        pruneTouched()
+    }
+
+    private mutating func apply(_ change: ResultChange<Reference>) {
+        let oldKey = heldKeys[change.key]
+        let row = held(change.row)
+        note(change.key, oldKey: oldKey, isHeld: row != nil)
+        if let oldKey {
+            let position = rows.lowerBound(of: oldKey)
+            if let row, row.sortKey == oldKey {
+                rows.replace(at: position, with: row)
+                return
+            }
+            rows.remove(at: position)
+        }
+        if let row { rows.insert(row, at: rows.lowerBound(of: row.sortKey)) }
+        heldKeys[change.key] = row?.sortKey
+    }
+
+    private mutating func merge(_ changes: [ResultChange<Reference>]) {
+        var removals: [RowKey] = []
+        var insertions: [Row] = []
+        removals.reserveCapacity(changes.count)
+        insertions.reserveCapacity(changes.count)
+        for change in changes {
+            let oldKey = heldKeys[change.key]
+            let row = held(change.row)
+            note(change.key, oldKey: oldKey, isHeld: row != nil)
+            if let oldKey { removals.append(oldKey) }
+            if let row { insertions.append(row) }
+            if oldKey != row?.sortKey { heldKeys[change.key] = row?.sortKey }
+        }
+        removals.sort()
+        insertions.sort { $0.sortKey < $1.sortKey }
+        rows.merge(removing: removals, inserting: insertions)
+    }
+
+    /// The row, unless it lies beyond what is held.
+    private func held(_ row: Row?) -> Row? {
+        guard let row else { return nil }
+        if let bound, bound < row.sortKey { return nil }
+        return row
+    }
+
+    /// Notes that a document changed since the last delivery.
+    private mutating func note(_ key: Int64, oldKey: RowKey?, isHeld: Bool) {
+        if oldKey != nil || isHeld {
+            touched[key, default: Touch(deliveredKey: oldKey, isChanged: true)].isChanged = true
+        } else if let index = touched.index(forKey: key) {
+            // Dropped since the last delivery and changed meanwhile: a refill may bring it back.
+            touched.values[index].isChanged = true
+        }
+    }
+
+    /// Drops the rows that the window need not hold, and remembers up to where it is complete.
+    mutating func dropBeyondCapacity() {
+        guard let capacity, rows.count > capacity else { return }
+        for row in rows.truncate(to: capacity) {
+            heldKeys[row.key] = nil
+            if touched[row.key] == nil {
+                touched[row.key] = Touch(deliveredKey: row.sortKey, isChanged: false)
+            }
+        }
+        bound = rows[capacity - 1].sortKey
+    }
+
+    /// Forgets changed documents that are neither held nor were delivered, so that a consumer that takes nothing costs
+    /// no more memory than the rows.
+    private mutating func pruneTouched() {
+        let most = 2 * (rows.count + delivered.count) + WindowLimits.leastTouchedBeforePruning
+        guard touched.count > most else { return }
+        touched = touched.filter { key, touch in
+            heldKeys[key] != nil || touch.deliveredKey.map { delivered.index(of: $0) != nil } ?? false
+        }
+    }
+}
+
+extension ResultWindow {
+    /// Supplies the rows that `neededRefill` asked for, in order, as of the last applied commit.
+    ///
+    /// Rows as of a later commit will do where every later commit is applied as well, before the next event is taken. An
+    /// answer that no longer fits, as the bound moved meanwhile, is ignored: `neededRefill` then tells what to ask for.
+    ///
+    /// - Parameter isComplete: Whether no matching rows lie beyond the last one.
+    /// - Returns: Whether the answer fitted.
+    @discardableResult
+    package mutating func refill(_ newRows: [Row], for request: Refill, isComplete: Bool) -> Bool {
+        guard let bound, bound == request.after else { return false }
+        var insertions: [Row] = []
+        var stale: [RowKey] = []
+        insertions.reserveCapacity(newRows.count)
+        for row in newRows where bound < row.sortKey {
+            if let held = heldKeys[row.key] {
+                stale.append(held)
+                note(row.key, oldKey: held, isHeld: true)
+            } else if touched[row.key]?.deliveredKey != row.sortKey {
+                // Not what was dropped since the last delivery: where it is visible, it is new or changed.
+                touched[row.key, default: Touch(deliveredKey: nil, isChanged: true)].isChanged = true
+            }
+            heldKeys[row.key] = row.sortKey
+            insertions.append(row)
+        }
+        stale.sort()
+        rows.merge(removing: stale, inserting: insertions)
+        self.bound = isComplete ? nil : insertions.last?.sortKey ?? bound
+        dropBeyondCapacity()
+        return true
+    }
+
+    /// Replaces everything held by the result of a fresh query, where the changes in between are not known.
+    ///
+    /// - Parameters:
+    ///   - newRows: The first `capacity(limit:offset:)` matching rows, in order.
+    ///   - isComplete: Whether no other rows match.
+    ///   - isSame: Whether a document held under the same sort key has the same content.
+    /// - Complexity: O(n).
+    package mutating func replaceAll(
+        with newRows: [Row], isComplete: Bool, isSame: (Reference, Reference) -> Bool
+    ) {
+        var position = RowPosition.start
+        var newKeys: [Int64: RowKey] = Dictionary(minimumCapacity: newRows.count)
+        for row in newRows {
+            newKeys[row.key] = row.sortKey
+            position = rows.lowerBound(of: row.sortKey, from: position)
+            let isHeld = rows.holds(row.sortKey, at: position)
+            if !isHeld || !isSame(rows[position].document, row.document) {
+                note(row.key, oldKey: heldKeys[row.key], isHeld: true)
+            }
+        }
+        for chunk in rows.chunks {
+            for row in chunk where newKeys[row.key] == nil { note(row.key, oldKey: row.sortKey, isHeld: false) }
+        }
+        rows = RowSequence(ordered: newRows)
+        heldKeys = newKeys
+        bound = isComplete ? nil : newRows.last?.sortKey ?? RowKey([])
+        dropBeyondCapacity()
+        pruneTouched()
+    }
+}

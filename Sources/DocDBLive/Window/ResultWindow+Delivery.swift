@@ -1,0 +1,47 @@
+extension ResultWindow {
+    /// Takes what is visible now as a first delivery, without a difference.
+    package mutating func takeSnapshot() -> ResultSnapshot<Reference> {
+        delivered = snapshot
+        touched.removeAll()
+        return delivered
+    }
+
+    /// Takes one event with all that changed visibly since the last delivery; nil where nothing did.
+    ///
+    /// A window with a `neededRefill` lacks rows: supply them first.
+    ///
+    /// - Parameter isSame: Whether a document that changed in place has its old content; it is then not in the event.
+    ///   Without it every change in place counts.
+    /// - Complexity: O(m log(n / m) + m log m) for m documents changed since the last delivery.
+    package mutating func takeEvent(
+        isSame: ((Reference, Reference) -> Bool)? = nil
+    ) -> ResultEvent<Reference>? {
+        let new = snapshot
+        let old = delivered
+        var builder = DiffBuilder(old: old, new: new, changeCount: touched.count)
+        // The order of the dictionary does not matter: the builder sorts by key.
+        for (key, touch) in touched where touch.isChanged {
+            builder.add(oldKey: touch.deliveredKey, newKey: heldKeys[key])
+        }
+        let diff = builder.build(isChanged: { touched[$0]?.isChanged ?? false }, isSame: isSame)
+        delivered = new
+        touched.removeAll(keepingCapacity: touched.count <= WindowLimits.leastTouchedBeforePruning)
+        return diff.isEmpty ? nil : ResultEvent(old: old, new: new, diff: diff)
+    }
+
+    /// Stops a debug build where the parts of the window disagree. O(n).
+    package func checkInvariants() {
+        #if DEBUG
+            rows.checkInvariants()
+            precondition(heldKeys.count == rows.count, "one key a row")
+            for chunk in rows.chunks {
+                for row in chunk { precondition(heldKeys[row.key] == row.sortKey, "key of a row") }
+            }
+            if let capacity { precondition(rows.count <= capacity, "no more rows than the window holds") }
+            if let bound, rows.count > 0 {
+                precondition(rows[rows.count - 1].sortKey <= bound, "no rows beyond the bound")
+            }
+            precondition(limit != nil || bound == nil, "a window without limit holds all rows")
+        #endif
+    }
+}

@@ -1,0 +1,102 @@
+extension RowSequence {
+    /// Removes and inserts many rows in one pass; chunks without a change stay shared.
+    ///
+    /// - Parameters:
+    ///   - removals: Keys of rows of the sequence, ascending.
+    ///   - insertions: Rows in ascending order, whose keys are new or among the removals.
+    /// - Complexity: O(m + rows of the chunks that change + number of chunks).
+    mutating func merge(removing removals: [RowKey], inserting insertions: [Row]) {
+        var merged = ContiguousArray<Chunk>()
+        merged.reserveCapacity(chunks.count + insertions.count / Self.chunkFill + 1)
+        var pending = Chunk()
+        var removal = 0
+        var insertion = 0
+        for index in chunks.indices {
+            var removalEnd = removals.count
+            var insertionEnd = insertions.count
+            if index + 1 < chunks.count {
+                let next = chunks[index + 1][0].sortKey
+                removalEnd = removal
+                while removalEnd < removals.count, removals[removalEnd] < next { removalEnd += 1 }
+                insertionEnd = insertion
+                while insertionEnd < insertions.count, insertions[insertionEnd].sortKey < next { insertionEnd += 1 }
+            }
+            if pending.isEmpty, removal == removalEnd, insertion == insertionEnd {
+                merged.append(chunks[index])
+                continue
+            }
+            Self.merge(
+                chunks[index], removing: removals[removal..<removalEnd],
+                inserting: insertions[insertion..<insertionEnd], into: &pending)
+            removal = removalEnd
+            insertion = insertionEnd
+            if pending.count >= Self.leastChunkCount {
+                appendChunks(of: pending, to: &merged)
+                pending.removeAll(keepingCapacity: true)
+            }
+        }
+        if insertion < insertions.count { pending.append(contentsOf: insertions[insertion...]) }
+        if let last = merged.last, !pending.isEmpty, last.count + pending.count <= Self.chunkCapacity {
+            merged[merged.count - 1].append(contentsOf: pending)
+        } else {
+            appendChunks(of: pending, to: &merged)
+        }
+        chunks = merged
+        restart(from: 0)
+    }
+
+    /// Appends the rows of one chunk, without the removed and with the inserted ones.
+    private static func merge(
+        _ chunk: Chunk, removing removals: ArraySlice<RowKey>, inserting insertions: ArraySlice<Row>,
+        into result: inout Chunk
+    ) {
+        result.reserveCapacity(result.count + chunk.count + insertions.count)
+        var removal = removals.startIndex
+        var insertion = insertions.startIndex
+        for row in chunk {
+            while insertion < insertions.endIndex, insertions[insertion].sortKey < row.sortKey {
+                result.append(insertions[insertion])
+                insertion += 1
+            }
+            if removal < removals.endIndex, removals[removal] == row.sortKey {
+                removal += 1
+            } else {
+                result.append(row)
+            }
+        }
+        result.append(contentsOf: insertions[insertion...])
+    }
+
+    /// Appends rows as one chunk, or as several of even size where they are too many for one.
+    func appendChunks(of rows: Chunk, to chunks: inout ContiguousArray<Chunk>) {
+        guard !rows.isEmpty else { return }
+        let pieces = rows.count <= Self.chunkCapacity ? 1 : (rows.count + Self.chunkFill - 1) / Self.chunkFill
+        var first = 0
+        for piece in 1...pieces {
+            let end = rows.count * piece / pieces
+            chunks.append(Chunk(rows[first..<end]))
+            first = end
+        }
+    }
+}
+
+extension RowSequence {
+    /// Stops a debug build where the order, the chunks or the counts are wrong. O(n).
+    func checkInvariants() {
+        #if DEBUG
+            precondition(starts.count == chunks.count, "one start a chunk")
+            var before = 0
+            var last: RowKey?
+            for (index, chunk) in chunks.enumerated() {
+                precondition(!chunk.isEmpty && chunk.count <= Self.chunkCapacity, "chunk size")
+                precondition(starts[index] == before, "start of a chunk")
+                before += chunk.count
+                for row in chunk {
+                    if let last { precondition(last < row.sortKey, "rows ascend") }
+                    last = row.sortKey
+                }
+            }
+            precondition(before == count, "number of rows")
+        #endif
+    }
+}
