@@ -1,4 +1,5 @@
 package import DocDBCore
+import DocDBQuery
 
 /// One `--sort`: a path and a direction.
 package struct SortTerm: Equatable, Sendable {
@@ -56,7 +57,9 @@ package enum CommandArguments {
     }
 
     /// The orders that `--sort path[:desc]` options ask for, the first the most significant.
-    package static func sortTerms(_ command: ParsedCommand) throws(UsageError) -> [SortTerm] {
+    ///
+    /// - Throws: `UsageError` where a path is missing, `DocDBError.invalidPath` where one cannot be sorted by.
+    package static func sortTerms(_ command: ParsedCommand) throws -> [SortTerm] {
         var terms: [SortTerm] = []
         for text in command.values("sort") {
             let term: SortTerm
@@ -70,9 +73,21 @@ package enum CommandArguments {
             guard !term.path.isEmpty else {
                 throw UsageError("--sort needs a path before its direction: --sort price:desc", command: command.name)
             }
+            do {
+                _ = try SortKey(term.path)
+            } catch {
+                throw namedAfter("the path of --sort", error)
+            }
             terms.append(term)
         }
         return terms
+    }
+
+    /// The error of a path's parser, which speaks of predicates, as one that speaks of `subject`.
+    private static func namedAfter(_ subject: String, _ error: DocDBError) -> DocDBError {
+        guard error.code == .invalidPredicate else { return error }
+        let message = error.message.replacing("the predicate does not parse", with: "\(subject) does not parse")
+        return DocDBError(.invalidPath, message, context: error.context)
     }
 
     /// The ids that a typed ID may mean, the likeliest first: the JSON value it reads as, then the text itself.

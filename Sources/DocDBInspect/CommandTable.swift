@@ -112,7 +112,11 @@ extension CommandRule {
             OptionRule("collection", .text(placeholder: "C"), "Only changes of this collection."),
             OptionRule("limit", .number(placeholder: "N", 0...Int64.max), "Print at most N records."),
         ],
-        details: ["The log reaches back as far as the store retains it; one record is one commit."],
+        details: [
+            "One paragraph a commit: its number, time, kind (local, remote or eviction) and actors, then a line for each "
+                + "document: what happened to it, which paths were written, and the values that stood there before.",
+            "The log reaches back as far as the store retains it.",
+        ],
         examples: [
             .init(
                 commandLine: "docdb-inspect log cars.docdb --collection cars --limit 20",
@@ -122,7 +126,10 @@ extension CommandRule {
     private static let historyRule = CommandRule(
         name: .history, summary: "Print the retained versions of one document.",
         operands: [store, collection, documentID], options: [],
-        details: ["Newest first. The ID is read as get reads it."],
+        details: [
+            "Newest first: the number, time and actors of the commit, the paths that it wrote, and the document as it "
+                + "was from then on. One JSON object a line unless on a terminal. The ID is read as get reads it."
+        ],
         examples: [
             .init(commandLine: "docdb-inspect history cars.docdb cars car-000001", meaning: "prints its versions")
         ])

@@ -38,7 +38,7 @@ package struct ImportCommand {
 
     private func report(_ outcome: ImportOutcome, seconds: Double) -> ([String], Int32) {
         let count = outcome.committedCount
-        let documents = "\(count) document\(count == 1 ? "" : "s")"
+        let documents = Figures.counted(count, "document")
         switch outcome.ending {
         case .finished:
             return ([summary(documents, outcome.byteCount, seconds)], Inspector.ExitCode.done)

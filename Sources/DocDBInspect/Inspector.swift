@@ -47,7 +47,7 @@ package enum Inspector {
     /// The message of any error that a command may meet, for people.
     static func message(of error: any Error) -> String {
         switch error {
-        case let error as DocDBError: error.message
+        case let error as DocDBError: error.message + (error.context["source"].map { "\n\($0)" } ?? "")
         case let error as RecordError: "\(error.position): \(error.message)"
         default: "\(error)"
         }

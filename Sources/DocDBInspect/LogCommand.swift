@@ -121,6 +121,17 @@ private struct ChangedFields {
         var isCounter = false
         var previous: String?
 
+        mutating func take(_ item: UndoItem, _ names: FieldNames) throws(CBORError) {
+            if item.isWritten { isWritten = true }
+            if case .tally = item.key { isCounter = true }
+            guard case .assignment(_, let kind, let payload) = item.displaced else { return }
+            switch kind {
+            case .value: previous = FactText.value(try Value.decode(payload, names: names))
+            case .map: previous = "an object"
+            case .absent: previous = "missing"
+            }
+        }
+
         var text: String {
             var notes: [String] = []
             if isCounter { notes.append("counter") }
@@ -139,20 +150,15 @@ private struct ChangedFields {
         var reader = try UndoReader(&cursor, reference: time, actors: context.actors)
         isCreation = reader.isCreation
         deletes = reader.changesDeleted
+        var places: [FieldPath: Int] = [:]
         while let item = try reader.next(&cursor) {
             let path = try FieldPath.decode(item.path, names: context.names)
-            if fields.last?.path != path { fields.append(Field(path: path)) }
-            let index = fields.count - 1
-            if item.isWritten { fields[index].isWritten = true }
-            if case .tally = item.key { fields[index].isCounter = true }
-            if case .assignment(_, let kind, let payload) = item.displaced {
-                switch kind {
-                case .value: fields[index].previous = FactText.value(try Value.decode(payload, names: context.names))
-                case .map: fields[index].previous = "an object"
-                case .absent: fields[index].previous = "missing"
-                }
-            }
+            let place = places[path] ?? fields.count
+            if place == fields.count { fields.append(Field(path: path)) }
+            places[path] = place
+            try fields[place].take(item, context.names)
         }
+        fields.sort { $0.path.description.utf8.lexicographicallyPrecedes($1.path.description.utf8) }
     }
 
     /// What happened, and to which fields.

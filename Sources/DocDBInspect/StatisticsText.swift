@@ -53,10 +53,8 @@ struct StatisticsText {
                 Figures.grouped(log.recordCount)
                     + (log.recordCount > 0 ? " (\(log.oldestSequence) to \(log.lastSequence))" : "")
             ),
-            (
-                "blocks",
-                "\(Figures.grouped(log.blockCount)), and \(Figures.counted(log.tailCount, "record")) after them"
-            ),
+            ("blocks", Figures.grouped(log.blockCount)),
+            ("not in a block", Figures.counted(log.tailCount, "record")),
             ("bytes", exact(log.byteCount)),
             ("uncompressed", exact(log.rawByteCount)),
         ]
