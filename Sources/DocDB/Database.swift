@@ -49,7 +49,8 @@ public final class Database: Sendable {
     /// tell of a failure.
     ///
     /// - Throws: `DocDBError` with the code `diskFull` or `storageFailed` where the last state cannot be written; the
-    ///   database is closed all the same, and what was committed is found again at the next opening.
+    ///   database is closed all the same, and what was committed is found again at the next opening. `misuse` within a
+    ///   write, and then it stays open.
     public func close() throws { try store.close() }
 
     /// The collection with a name, which need not exist yet: the first document written to it creates it.

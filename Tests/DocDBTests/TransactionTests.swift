@@ -168,6 +168,42 @@ import Testing
         #expect(try db.verify().isEmpty)
     }
 
+    @Test("lets queries run within one another's results, and within updates")
+    func nestedQueries() throws {
+        try db.write { tx in
+            let mine = tx.collection("cars")
+            for number in Int64(0)..<4 { try mine.insert(["_id": .int(number), "next": .int((number + 1) % 4)]) }
+            var pairs: [String] = []
+            try mine.findAll().forEach { car in
+                try mine.find("_id >= $id", ["id": car.id.value]).forEach { other in
+                    pairs.append("\(car.id)\(other.id)")
+                }
+            }
+            #expect(pairs == ["00", "01", "02", "03", "11", "12", "13", "22", "23", "33"])
+            let count = try mine.findAll().update { editor in
+                let next = try mine.find("_id == $id", ["id": editor["next"].value ?? .null]).ids()
+                try mine.findAll().forEach { _ in editor["count"].increment() }
+                editor["found"] = next.first?.value
+            }
+            #expect(count == 4)
+        }
+        for number in Int64(0)..<4 {
+            let next = Value.int((number + 1) % 4)
+            #expect(
+                try cars.find(id: DocumentID(number))?.value
+                    == ["_id": .int(number), "next": next, "found": next, "count": 4])
+        }
+    }
+
+    @Test("cannot be ended by closing the database within it")
+    func closedWithin() throws {
+        try db.write { tx in
+            #expect(errorCode { try db.close() } == .misuse)
+            try tx.collection("cars").insert(["_id": "a"])
+        }
+        #expect(try cars.findAll().ids() == ["a"])
+    }
+
     @Test("removes, updates and evicts what a query finds")
     func changesOfQueries() throws {
         for number in Int64(0)..<20 { try cars.insert(["_id": .int(number), "n": .int(number)]) }
