@@ -1,4 +1,5 @@
 import CCrypto
+import DocDB
 
 /// Everything the cases work on: documents, updates, and the order of reads, made once in memory.
 package final class CarsWorkload: Sendable {
@@ -57,6 +58,11 @@ package final class CarsWorkload: Sendable {
     package var documentRange: Range<Int> { 0..<size.documents }
     /// Positions of the extra documents.
     package var extraRange: Range<Int> { size.documents..<size.documents + size.extraDocuments }
+
+    /// The id of the document at a position.
+    func documentID(_ position: Int) -> DocumentID {
+        DocumentID(stringLiteral: String(decoding: ids[position], as: UTF8.self))
+    }
 
     /// SHA-256 of all JSON texts, of the updates ("id TAB price NEWLINE"), and of the read order ("id NEWLINE"), in hexadecimal.
     package func fingerprints() -> (texts: String, updates: String, readOrder: String) {

@@ -1,3 +1,5 @@
+import DocDB
+
 /// Counts the allocations of this process; the executable brings it where the platform allows.
 package struct AllocationCounter: Sendable {
     let start: @Sendable () -> Void
@@ -42,13 +44,19 @@ final class Workbench {
     /// Whether runs count allocations; such runs are not timed.
     var counts = false
 
-    private var sqliteStores: [Indexing: (directory: TemporaryDirectory, cars: SQLiteCars)] = [:]
+    fileprivate var sqliteStores: [Indexing: (directory: TemporaryDirectory, cars: SQLiteCars)] = [:]
+    fileprivate var docdbStores: [Indexing: (directory: TemporaryDirectory, cars: DocDBCars)] = [:]
+    /// The ids of all documents in the order in which they are read, and of those updated in the order of the updates.
+    let readIDs: [DocumentID]
+    let updateIDs: [DocumentID]
 
     init(_ workload: CarsWorkload, in directory: String, counter: AllocationCounter?, repeatsShortWork: Bool) {
         self.workload = workload
         self.parentDirectory = directory
         self.counter = counter
         self.repeatsShortWork = repeatsShortWork
+        readIDs = workload.readOrder.map(workload.documentID)
+        updateIDs = workload.updates.map { workload.documentID($0.position) }
     }
 
     var canCount: Bool { counter != nil }
@@ -93,10 +101,35 @@ final class Workbench {
             wall: wall / scale, processor: processor / scale, allocations: allocations.map { Double($0) / scale },
             checksum: checksum)
     }
+}
 
-    // MARK: The peer's stores
+// MARK: Stores
 
-    /// Returns a new database with the workload's documents, its write-ahead log empty.
+extension Workbench {
+    /// Returns a new store with the workload's documents, its write-ahead log empty.
+    func loadedDocDB() throws -> (directory: TemporaryDirectory, cars: DocDBCars) {
+        let directory = try newDirectory()
+        let cars = try DocDBCars(at: directory.file("cars.docdb"))
+        try cars.insert(workload.documentRange, of: workload, batch: workload.size.batch)
+        try cars.checkpoint()
+        return (directory, cars)
+    }
+
+    /// Returns the store that the reading cases share.
+    func sharedDocDB(_ indexing: Indexing) throws -> DocDBCars {
+        if let known = docdbStores[indexing] { return known.cars }
+        let made = try loadedDocDB()
+        switch indexing {
+        case .none: break
+        case .stateAndPrice: try made.cars.cars.createIndex(["state", "price"])
+        case .price: try made.cars.cars.createIndex(["price"])
+        }
+        try made.cars.checkpoint()
+        docdbStores[indexing] = made
+        return made.cars
+    }
+
+    /// Returns a new database of the peer with the workload's documents, its write-ahead log empty.
     func loadedSQLite(synchronous: String = "NORMAL") throws -> (directory: TemporaryDirectory, cars: SQLiteCars) {
         let directory = try newDirectory()
         let cars = try SQLiteCars(at: directory.file("cars.sqlite"), synchronous: synchronous)
@@ -105,7 +138,7 @@ final class Workbench {
         return (directory, cars)
     }
 
-    /// Returns the database that the reading cases share.
+    /// Returns the database of the peer that the reading cases share.
     func sharedSQLite(_ indexing: Indexing) throws -> SQLiteCars {
         if let known = sqliteStores[indexing] { return known.cars }
         let made = try loadedSQLite()
@@ -118,7 +151,4 @@ final class Workbench {
         sqliteStores[indexing] = made
         return made.cars
     }
-
-    /// Forgets the shared stores and their files.
-    func removeSharedStores() { sqliteStores.removeAll() }
 }
