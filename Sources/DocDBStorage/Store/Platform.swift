@@ -129,10 +129,13 @@ package enum Platform {
         return count >= 0 ? Array(bytes[..<count]) : nil
     }
 
-    /// Replaces the bytes at the start of an open file and waits for the disk.
-    static func overwriteStart(_ descriptor: Int32, with bytes: [UInt8], path: String) throws(DocDBError) {
+    /// Replaces the content of an open file; waits for the disk where that is wanted.
+    static func replaceContent(
+        _ descriptor: Int32, with bytes: [UInt8], path: String, isDurable: Bool
+    ) throws(DocDBError) {
         let count = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, bytes.count, 0) }
-        guard count == bytes.count, ftruncate(descriptor, off_t(bytes.count)) == 0, synchronize(descriptor: descriptor)
+        guard count == bytes.count, ftruncate(descriptor, off_t(bytes.count)) == 0,
+            !isDurable || synchronize(descriptor: descriptor)
         else { throw error(errno, while: "write \(path)") }
     }
 

@@ -87,8 +87,10 @@ final class StoreLock: Sendable {
                     "cannot open \(directory.path): \(holder.text) holds it for writing; open it read-only or \(holder.remedy)",
                     context: ["holder": holder.text])
             }
-            try Platform.overwriteStart(
-                descriptor, with: Array((Platform.processDescription + "\n").utf8), path: directory.lock)
+            // Only for those who find the lock taken, so nobody waits for the disk.
+            try Platform.replaceContent(
+                descriptor, with: Array((Platform.processDescription + "\n").utf8), path: directory.lock,
+                isDurable: false)
         } catch {
             Platform.close(descriptor)
             throw error

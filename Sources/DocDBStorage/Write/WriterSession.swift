@@ -84,7 +84,7 @@ struct WriterSession {
         defer { Platform.close(descriptor) }
         // The file first: where the commit then does not come about, file and database differ, which costs a new actor.
         let nonce = writer.options.randomBytes(Self.nonceByteCount)
-        try Platform.overwriteStart(descriptor, with: nonce, path: directory.incarnation)
+        try Platform.replaceContent(descriptor, with: nonce, path: directory.incarnation, isDurable: true)
         guard let identity = Platform.identity(descriptor: descriptor) else {
             throw Platform.error(Platform.lastErrorNumber, while: "read \(directory.incarnation)")
         }
