@@ -147,18 +147,37 @@ import Testing
         }
     }
 
+    /// Values, nil for a missing one, and their encodings in hexadecimal.
+    ///
+    /// One call a case: the type checker takes very long over them as one array literal.
+    private static let tableForms: [(Value?, String)] = {
+        var cases: [(Value?, String)] = []
+        func add(_ v0: Value?, _ v1: String) { cases.append((v0, v1)) }
+        add(nil, "10")
+        add(.null, "20")
+        add(false, "30")
+        add(true, "31")
+        add(0, "40 8000000000000000")
+        add(-0.0, "40 8000000000000000")
+        add(1, "40 bff0000000000000")
+        add(1.0, "40 bff0000000000000")
+        add(-1, "40 400fffffffffffff")
+        add(9_007_199_254_740_992, "40 c340000000000000 8000")
+        add(9_007_199_254_740_993, "40 c340000000000000 8001")
+        add(.int(.max), "40 c3e0000000000000 7fff")
+        add(.int(.min), "40 3c1fffffffffffff 8000")
+        add(0x1p63, "40 c3e0000000000000 8000")
+        add("", "50 00")
+        add("a\0b", "50 6100ff62 00")
+        add(.bytes([0xFF, 0]), "60 ff00ff 00")
+        add(["a", 1], "70 506100 40bff0000000000000 01")
+        add(["b": nil, "a": true], "80 506100 31 506200 20 01")
+        return cases
+    }()
+
     @Test(
         "encodings are those of the byte table",
-        arguments: [
-            (nil, "10"), (.null, "20"), (false, "30"), (true, "31"), (0, "40 8000000000000000"),
-            (-0.0, "40 8000000000000000"), (1, "40 bff0000000000000"), (1.0, "40 bff0000000000000"),
-            (-1, "40 400fffffffffffff"), (9_007_199_254_740_992, "40 c340000000000000 8000"),
-            (9_007_199_254_740_993, "40 c340000000000000 8001"), (.int(.max), "40 c3e0000000000000 7fff"),
-            (.int(.min), "40 3c1fffffffffffff 8000"), (0x1p63, "40 c3e0000000000000 8000"), ("", "50 00"),
-            ("a\0b", "50 6100ff62 00"),
-            (.bytes([0xFF, 0]), "60 ff00ff 00"), (["a", 1], "70 506100 40bff0000000000000 01"),
-            (["b": nil, "a": true], "80 506100 31 506200 20 01"),
-        ] as [(Value?, String)])
+        arguments: tableForms)
     func table(value: Value?, hexadecimal: String) throws {
         #expect(try Self.encode(value) == bytes(hexadecimal))
     }

@@ -6,7 +6,7 @@ final class ReaderPool: Sendable {
     /// The most idle connections that are kept open.
     private static let idleCountLimit = 8
     /// The pages one reader caches, in KiB.
-    private static let cacheKibibytes = 8_192
+    private static let cacheKibibytes = 16_384
 
     private struct State {
         var idle: [ReadContext] = []
