@@ -3,11 +3,12 @@
 /// The work follows the number of changed documents: each is looked up in both snapshots, in one forward pass over each,
 /// and rows that did not change matter only where an edge of the visible range passed over them.
 struct DiffBuilder<Reference: Sendable> {
-    /// A changed document, where it stood and where it stands.
-    struct Document {
-        var oldIndex: Int?
-        var newIndex: Int?
-        let isSameKey: Bool
+    typealias Row = ResultRow<Reference>
+
+    /// The rows that changed documents had, or have, and the documents' numbers.
+    private struct Side {
+        var rows: [Row] = []
+        var documents: [Int] = []
     }
 
     /// A document present on both sides whose sort key changed.
@@ -19,36 +20,47 @@ struct DiffBuilder<Reference: Sendable> {
 
     let old: ResultSnapshot<Reference>
     let new: ResultSnapshot<Reference>
-    private var documents: [Document] = []
-    private var oldKeys: [(key: RowKey, document: Int)] = []
-    private var newKeys: [(key: RowKey, document: Int)] = []
+    private var oldSide = Side()
+    private var newSide = Side()
+    /// Whether each changed document has the same sort key on both sides.
+    private var isSameKey: [Bool] = []
 
     init(old: ResultSnapshot<Reference>, new: ResultSnapshot<Reference>, changeCount: Int) {
         self.old = old
         self.new = new
-        documents.reserveCapacity(changeCount)
+        isSameKey.reserveCapacity(changeCount)
     }
 
-    /// Notes a changed document with its sort keys on both sides, where it has them.
-    mutating func add(oldKey: RowKey?, newKey: RowKey?) {
-        if let oldKey { oldKeys.append((oldKey, documents.count)) }
-        if let newKey { newKeys.append((newKey, documents.count)) }
-        documents.append(Document(isSameKey: oldKey == newKey))
+    /// Notes a changed document with its rows on both sides, where it has them.
+    mutating func add(oldRow: Row?, newRow: Row?) {
+        if let oldRow {
+            oldSide.rows.append(oldRow)
+            oldSide.documents.append(isSameKey.count)
+        }
+        if let newRow {
+            newSide.rows.append(newRow)
+            newSide.documents.append(isSameKey.count)
+        }
+        isSameKey.append(oldRow?.sortKey == newRow?.sortKey)
     }
 
-    /// Returns the difference; `isChanged` tells whether the unchanged rows at an edge are to be skipped, as changed
-    /// documents are counted apart, and `isSame` whether a document changed in place has its old content again.
-    mutating func build(isChanged: (Int64) -> Bool, isSame: ((Reference, Reference) -> Bool)?) -> ResultDiff {
-        locate()
+    /// Returns the difference.
+    ///
+    /// - Parameters:
+    ///   - isChanged: Whether a document is among the added ones: the edges are searched for the others.
+    ///   - isSame: Whether a document changed in place has its old content again.
+    func build(isChanged: (Int64) -> Bool, isSame: ((Reference, Reference) -> Bool)?) -> ResultDiff {
+        let sources = Self.indices(of: oldSide, in: old, documentCount: isSameKey.count)
+        let targets = Self.indices(of: newSide, in: new, documentCount: isSameKey.count)
         var diff = ResultDiff()
         var movables: [Movable] = []
-        for document in documents {
-            switch (document.oldIndex, document.newIndex) {
+        for (document, isSameKey) in isSameKey.enumerated() {
+            switch (sources[document], targets[document]) {
             case (nil, nil): break
             case (let source?, nil): diff.deletions.append(source)
             case (nil, let target?): diff.insertions.append(target)
             case (let source?, let target?):
-                if !document.isSameKey {
+                if !isSameKey {
                     movables.append(Movable(source: source, target: target))
                 } else if !(isSame?(old[source], new[target]) ?? false) {
                     diff.updates.append(target)
@@ -64,14 +76,16 @@ struct DiffBuilder<Reference: Sendable> {
         return diff
     }
 
-    /// Finds the visible indices of all changed documents, in the order of their keys.
-    private mutating func locate() {
-        oldKeys.sort { $0.key < $1.key }
+    /// Finds the visible indices of changed documents in one snapshot, in one pass in the order of their keys.
+    private static func indices(
+        of side: Side, in snapshot: ResultSnapshot<Reference>, documentCount: Int
+    ) -> [Int?] {
+        var indices = [Int?](repeating: nil, count: documentCount)
         var position = RowPosition.start
-        for (key, document) in oldKeys { documents[document].oldIndex = old.index(of: key, after: &position) }
-        newKeys.sort { $0.key < $1.key }
-        position = .start
-        for (key, document) in newKeys { documents[document].newIndex = new.index(of: key, after: &position) }
+        for place in Row.order(of: side.rows) {
+            indices[side.documents[place]] = snapshot.index(of: side.rows[place].sortKey, after: &position)
+        }
+        return indices
     }
 
     /// The unchanged rows of one snapshot that lie outside the visible range of the other.

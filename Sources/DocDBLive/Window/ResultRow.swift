@@ -1,16 +1,32 @@
 /// One document of a query's result: its place, its key in the store, and a reference to its contents.
-package struct ResultRow<Reference: Sendable>: Sendable {
+///
+/// An object, so that copying a chunk of rows costs one retain a row.
+package final class ResultRow<Reference: Sendable>: Sendable {
     /// The place in the query's order.
     package let sortKey: RowKey
     /// The store's key of the document.
     package let key: Int64
-    /// What the consumer gets; a class or a small struct, as rows are copied by chunks.
+    /// What the consumer gets.
     package let document: Reference
 
     package init(sortKey: RowKey, key: Int64, document: Reference) {
         self.sortKey = sortKey
         self.key = key
         self.document = document
+    }
+}
+
+extension ResultRow {
+    /// The indices of rows in the order of their keys; only keys with equal first bytes are compared beyond them.
+    static func order(of rows: [ResultRow]) -> [Int] {
+        var order: [(prefix: UInt64, index: Int)] = []
+        order.reserveCapacity(rows.count)
+        for (index, row) in rows.enumerated() { order.append((row.sortKey.prefix, index)) }
+        order.sort {
+            $0.prefix != $1.prefix
+                ? $0.prefix < $1.prefix : rows[$0.index].sortKey < rows[$1.index].sortKey
+        }
+        return order.map(\.index)
     }
 }
 

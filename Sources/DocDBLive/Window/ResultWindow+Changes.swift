@@ -15,37 +15,37 @@ extension ResultWindow {
     }
 
     private mutating func apply(_ change: ResultChange<Reference>) {
-        let oldKey = heldKeys[change.key]
+        let oldRow = heldRows[change.key]
         let row = held(change.row)
-        note(change.key, oldKey: oldKey, isHeld: row != nil)
-        if let oldKey {
-            let position = rows.lowerBound(of: oldKey)
-            if let row, row.sortKey == oldKey {
+        note(change.key, oldRow: oldRow, isHeld: row != nil)
+        heldRows[change.key] = row
+        if let oldRow {
+            let position = rows.lowerBound(of: oldRow.sortKey)
+            if let row, row.sortKey == oldRow.sortKey {
                 rows.replace(at: position, with: row)
                 return
             }
             rows.remove(at: position)
         }
         if let row { rows.insert(row, at: rows.lowerBound(of: row.sortKey)) }
-        heldKeys[change.key] = row?.sortKey
     }
 
     private mutating func merge(_ changes: [ResultChange<Reference>]) {
-        var removals: [RowKey] = []
+        var removals: [Row] = []
         var insertions: [Row] = []
         removals.reserveCapacity(changes.count)
         insertions.reserveCapacity(changes.count)
         for change in changes {
-            let oldKey = heldKeys[change.key]
+            let oldRow = heldRows[change.key]
             let row = held(change.row)
-            note(change.key, oldKey: oldKey, isHeld: row != nil)
-            if let oldKey { removals.append(oldKey) }
+            note(change.key, oldRow: oldRow, isHeld: row != nil)
+            if let oldRow { removals.append(oldRow) }
             if let row { insertions.append(row) }
-            if oldKey != row?.sortKey { heldKeys[change.key] = row?.sortKey }
+            if oldRow != nil || row != nil { heldRows[change.key] = row }
         }
-        removals.sort()
-        insertions.sort { $0.sortKey < $1.sortKey }
-        rows.merge(removing: removals, inserting: insertions)
+        rows.merge(
+            removing: Row.order(of: removals).map { removals[$0] },
+            inserting: Row.order(of: insertions).map { insertions[$0] })
     }
 
     /// The row, unless it lies beyond what is held.
@@ -56,9 +56,9 @@ extension ResultWindow {
     }
 
     /// Notes that a document changed since the last delivery.
-    private mutating func note(_ key: Int64, oldKey: RowKey?, isHeld: Bool) {
-        if oldKey != nil || isHeld {
-            touched[key, default: Touch(deliveredKey: oldKey, isChanged: true)].isChanged = true
+    private mutating func note(_ key: Int64, oldRow: Row?, isHeld: Bool) {
+        if oldRow != nil || isHeld {
+            touched[key, default: Touch(deliveredRow: oldRow, isChanged: true)].isChanged = true
         } else if let index = touched.index(forKey: key) {
             // Dropped since the last delivery and changed meanwhile: a refill may bring it back.
             touched.values[index].isChanged = true
@@ -69,9 +69,9 @@ extension ResultWindow {
     mutating func dropBeyondCapacity() {
         guard let capacity, rows.count > capacity else { return }
         for row in rows.truncate(to: capacity) {
-            heldKeys[row.key] = nil
+            heldRows[row.key] = nil
             if touched[row.key] == nil {
-                touched[row.key] = Touch(deliveredKey: row.sortKey, isChanged: false)
+                touched[row.key] = Touch(deliveredRow: row, isChanged: false)
             }
         }
         bound = rows[capacity - 1].sortKey
@@ -83,7 +83,7 @@ extension ResultWindow {
         let most = 2 * (rows.count + delivered.count) + WindowLimits.leastTouchedBeforePruning
         guard touched.count > most else { return }
         touched = touched.filter { key, touch in
-            heldKeys[key] != nil || touch.deliveredKey.map { delivered.index(of: $0) != nil } ?? false
+            heldRows[key] != nil || touch.deliveredRow.map { delivered.index(of: $0.sortKey) != nil } ?? false
         }
     }
 }
@@ -100,21 +100,20 @@ extension ResultWindow {
     package mutating func refill(_ newRows: [Row], for request: Refill, isComplete: Bool) -> Bool {
         guard let bound, bound == request.after else { return false }
         var insertions: [Row] = []
-        var stale: [RowKey] = []
+        var stale: [Row] = []
         insertions.reserveCapacity(newRows.count)
         for row in newRows where bound < row.sortKey {
-            if let held = heldKeys[row.key] {
+            if let held = heldRows[row.key] {
                 stale.append(held)
-                note(row.key, oldKey: held, isHeld: true)
-            } else if touched[row.key]?.deliveredKey != row.sortKey {
+                note(row.key, oldRow: held, isHeld: true)
+            } else if touched[row.key]?.deliveredRow?.sortKey != row.sortKey {
                 // Not what was dropped since the last delivery: where it is visible, it is new or changed.
-                touched[row.key, default: Touch(deliveredKey: nil, isChanged: true)].isChanged = true
+                touched[row.key, default: Touch(deliveredRow: nil, isChanged: true)].isChanged = true
             }
-            heldKeys[row.key] = row.sortKey
+            heldRows[row.key] = row
             insertions.append(row)
         }
-        stale.sort()
-        rows.merge(removing: stale, inserting: insertions)
+        rows.merge(removing: Row.order(of: stale).map { stale[$0] }, inserting: insertions)
         self.bound = isComplete ? nil : insertions.last?.sortKey ?? bound
         dropBeyondCapacity()
         return true
@@ -131,20 +130,22 @@ extension ResultWindow {
         with newRows: [Row], isComplete: Bool, isSame: (Reference, Reference) -> Bool
     ) {
         var position = RowPosition.start
-        var newKeys: [Int64: RowKey] = Dictionary(minimumCapacity: newRows.count)
+        var newHeldRows: [Int64: Row] = Dictionary(minimumCapacity: newRows.count)
         for row in newRows {
-            newKeys[row.key] = row.sortKey
+            newHeldRows[row.key] = row
             position = rows.lowerBound(of: row.sortKey, from: position)
             let isHeld = rows.holds(row.sortKey, at: position)
             if !isHeld || !isSame(rows[position].document, row.document) {
-                note(row.key, oldKey: heldKeys[row.key], isHeld: true)
+                note(row.key, oldRow: heldRows[row.key], isHeld: true)
             }
         }
         for chunk in rows.chunks {
-            for row in chunk where newKeys[row.key] == nil { note(row.key, oldKey: row.sortKey, isHeld: false) }
+            for entry in chunk where newHeldRows[entry.row.key] == nil {
+                note(entry.row.key, oldRow: entry.row, isHeld: false)
+            }
         }
         rows = RowSequence(ordered: newRows)
-        heldKeys = newKeys
+        heldRows = newHeldRows
         bound = isComplete ? nil : newRows.last?.sortKey ?? RowKey([])
         dropBeyondCapacity()
         pruneTouched()

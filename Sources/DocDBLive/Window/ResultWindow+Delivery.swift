@@ -21,7 +21,7 @@ extension ResultWindow {
         var builder = DiffBuilder(old: old, new: new, changeCount: touched.count)
         // The order of the dictionary does not matter: the builder sorts by key.
         for (key, touch) in touched where touch.isChanged {
-            builder.add(oldKey: touch.deliveredKey, newKey: heldKeys[key])
+            builder.add(oldRow: touch.deliveredRow, newRow: heldRows[key])
         }
         let diff = builder.build(isChanged: { touched[$0]?.isChanged ?? false }, isSame: isSame)
         delivered = new
@@ -33,9 +33,9 @@ extension ResultWindow {
     package func checkInvariants() {
         #if DEBUG
             rows.checkInvariants()
-            precondition(heldKeys.count == rows.count, "one key a row")
+            precondition(heldRows.count == rows.count, "one row a document")
             for chunk in rows.chunks {
-                for row in chunk { precondition(heldKeys[row.key] == row.sortKey, "key of a row") }
+                for entry in chunk { precondition(heldRows[entry.row.key] === entry.row, "row of a document") }
             }
             if let capacity { precondition(rows.count <= capacity, "no more rows than the window holds") }
             if let bound, rows.count > 0 {

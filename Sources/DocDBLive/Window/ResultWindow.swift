@@ -20,8 +20,8 @@ package struct ResultWindow<Reference: Sendable>: Sendable {
 
     /// What happened to a document since the last delivery.
     struct Touch: Sendable {
-        /// Its sort key at the last delivery; nil where it was not held.
-        let deliveredKey: RowKey?
+        /// Its row at the last delivery; nil where it was not held.
+        let deliveredRow: Row?
         /// Whether it changed; else it was only dropped from the end of the window.
         var isChanged: Bool
     }
@@ -32,8 +32,8 @@ package struct ResultWindow<Reference: Sendable>: Sendable {
     package let offset: Int
 
     var rows: RowSequence<Reference>
-    /// The sort key of each held document.
-    var heldKeys: [Int64: RowKey]
+    /// The row of each held document.
+    var heldRows: [Int64: Row]
     /// Every matching row up to this key is held, and nothing is known beyond; nil where all matching rows are held.
     var bound: RowKey?
     /// The documents that were held, or came, and changed since the last delivery.
@@ -50,8 +50,8 @@ package struct ResultWindow<Reference: Sendable>: Sendable {
         self.limit = limit.map { max(0, $0) }
         self.offset = max(0, offset)
         self.rows = RowSequence(ordered: rows)
-        heldKeys = Dictionary(minimumCapacity: rows.count)
-        for row in rows { heldKeys[row.key] = row.sortKey }
+        heldRows = Dictionary(minimumCapacity: rows.count)
+        for row in rows { heldRows[row.key] = row }
         bound = isComplete ? nil : rows.last?.sortKey ?? RowKey([])
         dropBeyondCapacity()
     }
@@ -90,11 +90,7 @@ package struct ResultWindow<Reference: Sendable>: Sendable {
     }
 
     /// The row of a held document, visible or not.
-    package func row(of key: Int64) -> Row? {
-        guard let sortKey = heldKeys[key] else { return nil }
-        let position = rows.lowerBound(of: sortKey)
-        return rows.holds(sortKey, at: position) ? rows[position] : nil
-    }
+    package func row(of key: Int64) -> Row? { heldRows[key] }
 }
 
 /// The sizes that steer a result window.

@@ -2,10 +2,10 @@ extension RowSequence {
     /// Removes and inserts many rows in one pass; chunks without a change stay shared.
     ///
     /// - Parameters:
-    ///   - removals: Keys of rows of the sequence, ascending.
+    ///   - removals: Rows of the sequence, ascending.
     ///   - insertions: Rows in ascending order, whose keys are new or among the removals.
     /// - Complexity: O(m + rows of the chunks that change + number of chunks).
-    mutating func merge(removing removals: [RowKey], inserting insertions: [Row]) {
+    mutating func merge(removing removals: [Row], inserting insertions: [Row]) {
         var merged = ContiguousArray<Chunk>()
         merged.reserveCapacity(chunks.count + insertions.count / Self.chunkFill + 1)
         var pending = Chunk()
@@ -15,9 +15,9 @@ extension RowSequence {
             var removalEnd = removals.count
             var insertionEnd = insertions.count
             if index + 1 < chunks.count {
-                let next = chunks[index + 1][0].sortKey
+                let next = chunks[index + 1][0].row.sortKey
                 removalEnd = removal
-                while removalEnd < removals.count, removals[removalEnd] < next { removalEnd += 1 }
+                while removalEnd < removals.count, removals[removalEnd].sortKey < next { removalEnd += 1 }
                 insertionEnd = insertion
                 while insertionEnd < insertions.count, insertions[insertionEnd].sortKey < next { insertionEnd += 1 }
             }
@@ -35,7 +35,7 @@ extension RowSequence {
                 pending.removeAll(keepingCapacity: true)
             }
         }
-        if insertion < insertions.count { pending.append(contentsOf: insertions[insertion...]) }
+        if insertion < insertions.count { pending.append(contentsOf: insertions[insertion...].lazy.map(Entry.init)) }
         if let last = merged.last, !pending.isEmpty, last.count + pending.count <= Self.chunkCapacity {
             merged[merged.count - 1].append(contentsOf: pending)
         } else {
@@ -47,24 +47,26 @@ extension RowSequence {
 
     /// Appends the rows of one chunk, without the removed and with the inserted ones.
     private static func merge(
-        _ chunk: Chunk, removing removals: ArraySlice<RowKey>, inserting insertions: ArraySlice<Row>,
+        _ chunk: Chunk, removing removals: ArraySlice<Row>, inserting insertions: ArraySlice<Row>,
         into result: inout Chunk
     ) {
         result.reserveCapacity(result.count + chunk.count + insertions.count)
         var removal = removals.startIndex
         var insertion = insertions.startIndex
-        for row in chunk {
-            while insertion < insertions.endIndex, insertions[insertion].sortKey < row.sortKey {
-                result.append(insertions[insertion])
+        var inserted = insertions.first.map(Entry.init)
+        for entry in chunk {
+            while let next = inserted, next.precedes(entry) {
+                result.append(next)
                 insertion += 1
+                inserted = insertion < insertions.endIndex ? Entry(insertions[insertion]) : nil
             }
-            if removal < removals.endIndex, removals[removal] == row.sortKey {
+            if removal < removals.endIndex, removals[removal] === entry.row {
                 removal += 1
             } else {
-                result.append(row)
+                result.append(entry)
             }
         }
-        result.append(contentsOf: insertions[insertion...])
+        result.append(contentsOf: insertions[insertion...].lazy.map(Entry.init))
     }
 
     /// Appends rows as one chunk, or as several of even size where they are too many for one.
@@ -91,9 +93,9 @@ extension RowSequence {
                 precondition(!chunk.isEmpty && chunk.count <= Self.chunkCapacity, "chunk size")
                 precondition(starts[index] == before, "start of a chunk")
                 before += chunk.count
-                for row in chunk {
-                    if let last { precondition(last < row.sortKey, "rows ascend") }
-                    last = row.sortKey
+                for entry in chunk {
+                    if let last { precondition(last < entry.row.sortKey, "rows ascend") }
+                    last = entry.row.sortKey
                 }
             }
             precondition(before == count, "number of rows")

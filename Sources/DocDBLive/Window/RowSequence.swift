@@ -12,7 +12,32 @@ struct RowPosition: Equatable, Sendable {
 /// successive snapshots of a large result share nearly everything.
 struct RowSequence<Reference: Sendable>: Sendable {
     typealias Row = ResultRow<Reference>
-    typealias Chunk = ContiguousArray<Row>
+    typealias Chunk = ContiguousArray<Entry>
+
+    /// A row, with the first bytes of its key beside it: most searches need not follow the reference.
+    struct Entry: Sendable {
+        let prefix: UInt64
+        let row: Row
+
+        init(_ row: Row) {
+            prefix = row.sortKey.prefix
+            self.row = row
+        }
+
+        func precedes(_ key: RowKey) -> Bool {
+            prefix != key.prefix ? prefix < key.prefix : row.sortKey < key
+        }
+
+        func precedes(_ other: Entry) -> Bool {
+            prefix != other.prefix ? prefix < other.prefix : row.sortKey < other.row.sortKey
+        }
+
+        func isBeyond(_ key: RowKey) -> Bool {
+            prefix != key.prefix ? prefix > key.prefix : key < row.sortKey
+        }
+
+        func has(_ key: RowKey) -> Bool { prefix == key.prefix && row.sortKey == key }
+    }
 
     /// The most rows in a chunk.
     static var chunkCapacity: Int { 256 }
@@ -32,14 +57,14 @@ struct RowSequence<Reference: Sendable>: Sendable {
 
     /// Makes a sequence of rows that are in order already. O(n).
     init(ordered rows: [Row]) {
-        appendChunks(of: Chunk(rows), to: &chunks)
+        appendChunks(of: Chunk(rows.lazy.map(Entry.init)), to: &chunks)
         restart(from: 0)
     }
 
     // MARK: - Places
 
     /// The row at a place before the end.
-    subscript(position: RowPosition) -> Row { chunks[position.chunk][position.offset] }
+    subscript(position: RowPosition) -> Row { chunks[position.chunk][position.offset].row }
 
     /// The row at an index. O(log n).
     subscript(index: Int) -> Row { self[position(ofIndex: index)] }
@@ -51,14 +76,14 @@ struct RowSequence<Reference: Sendable>: Sendable {
         guard start.chunk < chunks.count else { return start }
         var low = start.chunk
         var step = 1
-        while low + step < chunks.count, chunks[low + step][0].sortKey <= key {
+        while low + step < chunks.count, !chunks[low + step][0].isBeyond(key) {
             low += step
             step *= 2
         }
         var high = min(low + step, chunks.count)
         while high - low > 1 {
             let middle = low + (high - low) / 2
-            if chunks[middle][0].sortKey <= key { low = middle } else { high = middle }
+            if chunks[middle][0].isBeyond(key) { high = middle } else { low = middle }
         }
         let first = low == start.chunk ? start.offset : 0
         let offset = Self.lowerBound(of: key, in: chunks[low], from: first)
@@ -72,7 +97,7 @@ struct RowSequence<Reference: Sendable>: Sendable {
             var high = rows.count
             while low < high {
                 let middle = low + (high - low) / 2
-                if rows[middle].sortKey < key { low = middle + 1 } else { high = middle }
+                if rows[middle].precedes(key) { low = middle + 1 } else { high = middle }
             }
             return low
         }
@@ -80,7 +105,7 @@ struct RowSequence<Reference: Sendable>: Sendable {
 
     /// Whether the row at a place has a key.
     func holds(_ key: RowKey, at position: RowPosition) -> Bool {
-        position.chunk < chunks.count && chunks[position.chunk][position.offset].sortKey == key
+        position.chunk < chunks.count && chunks[position.chunk][position.offset].has(key)
     }
 
     /// The number of rows before a place.
@@ -111,14 +136,14 @@ struct RowSequence<Reference: Sendable>: Sendable {
             position.offset = chunks[position.chunk].count
         }
         if chunks.isEmpty { chunks.append([]) }
-        chunks[position.chunk].insert(row, at: position.offset)
+        chunks[position.chunk].insert(Entry(row), at: position.offset)
         if chunks[position.chunk].count > Self.chunkCapacity { split(position.chunk) }
         restart(from: position.chunk)
     }
 
     /// Replaces the row at a place by one with the same sort key. O(chunk).
     mutating func replace(at position: RowPosition, with row: Row) {
-        chunks[position.chunk][position.offset] = row
+        chunks[position.chunk][position.offset] = Entry(row)
     }
 
     /// Removes the row at a place. O(chunk + number of chunks).
@@ -138,8 +163,8 @@ struct RowSequence<Reference: Sendable>: Sendable {
     mutating func truncate(to newCount: Int) -> [Row] {
         guard newCount < count else { return [] }
         let position = position(ofIndex: newCount)
-        var dropped = Array(chunks[position.chunk][position.offset...])
-        for chunk in chunks[(position.chunk + 1)...] { dropped += chunk }
+        var dropped = chunks[position.chunk][position.offset...].map(\.row)
+        for chunk in chunks[(position.chunk + 1)...] { dropped += chunk.map(\.row) }
         chunks.removeSubrange((position.chunk + 1)...)
         chunks[position.chunk].removeSubrange(position.offset...)
         if position.offset == 0 { chunks.removeLast() }
