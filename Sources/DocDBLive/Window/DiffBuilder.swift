@@ -1,7 +1,8 @@
 /// Computes the difference of two snapshots from the documents that changed between them.
 ///
-/// The work follows the number of changed documents: each is looked up in both snapshots, in one forward pass over each,
-/// and rows that did not change matter only where an edge of the visible range passed over them.
+/// The work follows the number of changed documents: few are looked up in both snapshots, in one forward search over
+/// each, and rows that did not change matter only where an edge of the visible range passed over them. Where a good part
+/// of all documents changed, one pass over both snapshots is cheaper.
 struct DiffBuilder<Reference: Sendable> {
     typealias Row = ResultRow<Reference>
 
@@ -9,6 +10,11 @@ struct DiffBuilder<Reference: Sendable> {
     private struct Side {
         var rows: [Row] = []
         var documents: [Int] = []
+
+        mutating func add(_ row: Row, _ document: Int) {
+            rows.append(row)
+            documents.append(document)
+        }
     }
 
     /// A document present on both sides whose sort key changed.
@@ -18,62 +24,127 @@ struct DiffBuilder<Reference: Sendable> {
         var isFree = false
     }
 
+    /// What became of the documents that changed or crossed an edge, in any order.
+    private struct Found {
+        var insertions: [Int] = []
+        var deletions: [Int] = []
+        var inPlace: [(source: Int, target: Int)] = []
+        var movables: [Movable] = []
+    }
+
     let old: ResultSnapshot<Reference>
     let new: ResultSnapshot<Reference>
-    private var oldSide = Side()
-    private var newSide = Side()
-    /// Whether each changed document has the same sort key on both sides.
-    private var isSameKey: [Bool] = []
-
-    init(old: ResultSnapshot<Reference>, new: ResultSnapshot<Reference>, changeCount: Int) {
+    init(old: ResultSnapshot<Reference>, new: ResultSnapshot<Reference>) {
         self.old = old
         self.new = new
-        isSameKey.reserveCapacity(changeCount)
     }
 
-    /// Notes a changed document with its rows on both sides, where it has them.
-    mutating func add(oldRow: Row?, newRow: Row?) {
-        if let oldRow {
-            oldSide.rows.append(oldRow)
-            oldSide.documents.append(isSameKey.count)
-        }
-        if let newRow {
-            newSide.rows.append(newRow)
-            newSide.documents.append(isSameKey.count)
-        }
-        isSameKey.append(oldRow?.sortKey == newRow?.sortKey)
-    }
-
-    /// Returns the difference.
+    /// Returns the difference, by looking up each changed document or, where there are many, in one pass over all rows.
     ///
     /// - Parameters:
-    ///   - isChanged: Whether a document is among the added ones: the edges are searched for the others.
+    ///   - touched: What happened since the old snapshot.
+    ///   - heldRows: The present row of each document.
     ///   - isSame: Whether a document changed in place has its old content again.
-    func build(isChanged: (Int64) -> Bool, isSame: ((Reference, Reference) -> Bool)?) -> ResultDiff {
-        let sources = Self.indices(of: oldSide, in: old, documentCount: isSameKey.count)
-        let targets = Self.indices(of: newSide, in: new, documentCount: isSameKey.count)
-        var diff = ResultDiff()
-        var movables: [Movable] = []
-        for (document, isSameKey) in isSameKey.enumerated() {
-            switch (sources[document], targets[document]) {
-            case (nil, nil): break
-            case (let source?, nil): diff.deletions.append(source)
-            case (nil, let target?): diff.insertions.append(target)
-            case (let source?, let target?):
-                if !isSameKey {
-                    movables.append(Movable(source: source, target: target))
-                } else if !(isSame?(old[source], new[target]) ?? false) {
-                    diff.updates.append(target)
+    func build(
+        touched: [Int64: ResultWindow<Reference>.Touch], heldRows: [Int64: Row],
+        isSame: ((Reference, Reference) -> Bool)?
+    ) -> ResultDiff {
+        var found = Found()
+        if touched.count > (old.count + new.count) / WindowLimits.rowsPerLookup {
+            scan(touched, into: &found)
+        } else {
+            lookUp(touched, heldRows, into: &found)
+        }
+        var diff = ResultDiff(insertions: found.insertions, deletions: found.deletions)
+        for (source, target) in found.inPlace where !(isSame?(old[source], new[target]) ?? false) {
+            diff.updates.append(target)
+        }
+        diff.deletions.sort()
+        diff.insertions.sort()
+        if !found.movables.isEmpty { Self.addMoves(found.movables, to: &diff) }
+        diff.updates.sort()
+        return diff
+    }
+
+    // MARK: - Many changes
+
+    /// Walks both snapshots side by side: rows that did not change are the same objects on both sides.
+    private func scan(_ touched: [Int64: ResultWindow<Reference>.Touch], into found: inout Found) {
+        var (source, target) = (0, 0)
+        var gone: [Int64: Int] = [:]
+        var come: [(key: Int64, index: Int)] = []
+        while source < old.count, target < new.count {
+            old.withChunk(at: source) { oldChunk in
+                new.withChunk(at: target) { newChunk in
+                    var (left, right) = (0, 0)
+                    while left < oldChunk.count, right < newChunk.count {
+                        if oldChunk[left].row === newChunk[right].row {
+                            left += 1
+                            right += 1
+                        } else if oldChunk[left].precedes(newChunk[right]) {
+                            gone[oldChunk[left].row.key] = source + left
+                            left += 1
+                        } else if newChunk[right].precedes(oldChunk[left]) {
+                            come.append((newChunk[right].row.key, target + right))
+                            right += 1
+                        } else {
+                            if touched[newChunk[right].row.key]?.isChanged ?? false {
+                                found.inPlace.append((source + left, target + right))
+                            }
+                            left += 1
+                            right += 1
+                        }
+                    }
+                    source += left
+                    target += right
                 }
             }
         }
-        diff.deletions += Self.indices(of: old, beyond: new, isChanged: isChanged)
-        diff.insertions += Self.indices(of: new, beyond: old, isChanged: isChanged)
-        diff.deletions.sort()
-        diff.insertions.sort()
-        if !movables.isEmpty { Self.addMoves(movables, to: &diff) }
-        diff.updates.sort()
-        return diff
+        for index in source..<old.count { gone[old.row(at: index).key] = index }
+        for index in target..<new.count { come.append((new.row(at: index).key, index)) }
+        for (key, target) in come {
+            if let source = gone.removeValue(forKey: key) {
+                found.movables.append(Movable(source: source, target: target))
+            } else {
+                found.insertions.append(target)
+            }
+        }
+        found.deletions = Array(gone.values)
+    }
+
+    // MARK: - Few changes
+
+    /// Looks each changed document up on both sides.
+    private func lookUp(
+        _ touched: [Int64: ResultWindow<Reference>.Touch], _ heldRows: [Int64: Row], into found: inout Found
+    ) {
+        var oldSide = Side()
+        var newSide = Side()
+        var isSameKey: [Bool] = []
+        // The order of the dictionary does not matter: everything is sorted later.
+        for (key, touch) in touched where touch.isChanged {
+            let newRow = heldRows[key]
+            if let oldRow = touch.deliveredRow { oldSide.add(oldRow, isSameKey.count) }
+            if let newRow { newSide.add(newRow, isSameKey.count) }
+            isSameKey.append(touch.deliveredRow?.sortKey == newRow?.sortKey)
+        }
+        let sources = Self.indices(of: oldSide, in: old, documentCount: isSameKey.count)
+        let targets = Self.indices(of: newSide, in: new, documentCount: isSameKey.count)
+        for (document, isSameKey) in isSameKey.enumerated() {
+            switch (sources[document], targets[document]) {
+            case (nil, nil): break
+            case (let source?, nil): found.deletions.append(source)
+            case (nil, let target?): found.insertions.append(target)
+            case (let source?, let target?):
+                if isSameKey {
+                    found.inPlace.append((source, target))
+                } else {
+                    found.movables.append(Movable(source: source, target: target))
+                }
+            }
+        }
+        found.deletions += Self.indices(of: old, beyond: new, touched)
+        found.insertions += Self.indices(of: new, beyond: old, touched)
     }
 
     /// Finds the visible indices of changed documents in one snapshot, in one pass in the order of their keys.
@@ -90,7 +161,8 @@ struct DiffBuilder<Reference: Sendable> {
 
     /// The unchanged rows of one snapshot that lie outside the visible range of the other.
     private static func indices(
-        of snapshot: ResultSnapshot<Reference>, beyond other: ResultSnapshot<Reference>, isChanged: (Int64) -> Bool
+        of snapshot: ResultSnapshot<Reference>, beyond other: ResultSnapshot<Reference>,
+        _ touched: [Int64: ResultWindow<Reference>.Touch]
     ) -> [Int] {
         var leading = 0..<snapshot.count
         var trailing = 0..<0
@@ -101,8 +173,12 @@ struct DiffBuilder<Reference: Sendable> {
             trailing = max(first, leading.upperBound)..<snapshot.count
         }
         var result: [Int] = []
-        for index in leading where !isChanged(snapshot.row(at: index).key) { result.append(index) }
-        for index in trailing where !isChanged(snapshot.row(at: index).key) { result.append(index) }
+        for range in [leading, trailing] {
+            // Changed documents are counted apart.
+            for index in range where !(touched[snapshot.row(at: index).key]?.isChanged ?? false) {
+                result.append(index)
+            }
+        }
         return result
     }
 

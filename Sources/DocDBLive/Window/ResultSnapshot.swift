@@ -32,6 +32,15 @@ package struct ResultSnapshot<Reference: Sendable>: Sendable {
         return index < visible.upperBound ? index - visible.lowerBound : visible.count
     }
 
+    /// Calls a function with the visible rows from an index to the end of its chunk; the index is less than `count`.
+    func withChunk(at index: Int, _ body: (UnsafeBufferPointer<RowSequence<Reference>.Entry>) -> Void) {
+        let position = rows.position(ofIndex: visible.lowerBound + index)
+        rows.chunks[position.chunk].withUnsafeBufferPointer { chunk in
+            let count = Swift.min(chunk.count - position.offset, visible.count - index)
+            body(UnsafeBufferPointer(rebasing: chunk[position.offset..<(position.offset + count)]))
+        }
+    }
+
     /// The visible index of the row with exactly this key.
     func index(of key: RowKey) -> Int? {
         var position = RowPosition.start
@@ -57,22 +66,21 @@ extension ResultSnapshot: RandomAccessCollection {
     }
 
     package func makeIterator() -> Iterator {
-        Iterator(
-            rows: rows, position: rows.position(ofIndex: visible.lowerBound), remaining: visible.count)
+        Iterator(chunks: rows.chunks, position: rows.position(ofIndex: visible.lowerBound), remaining: visible.count)
     }
 
     /// Walks the chunks without searching.
     package struct Iterator: IteratorProtocol {
-        let rows: RowSequence<Reference>
+        let chunks: ContiguousArray<RowSequence<Reference>.Chunk>
         var position: RowPosition
         var remaining: Int
 
         package mutating func next() -> Reference? {
             guard remaining > 0 else { return nil }
             remaining -= 1
-            let document = rows[position].document
+            let document = chunks[position.chunk][position.offset].row.document
             position.offset += 1
-            if position.offset == rows.chunks[position.chunk].count {
+            if position.offset == chunks[position.chunk].count {
                 position = RowPosition(chunk: position.chunk + 1, offset: 0)
             }
             return document

@@ -35,13 +35,15 @@ extension ResultWindow {
         var insertions: [Row] = []
         removals.reserveCapacity(changes.count)
         insertions.reserveCapacity(changes.count)
+        if bound == nil { touched.reserveCapacity(touched.count + changes.count) }
         for change in changes {
-            let oldRow = heldRows[change.key]
             let row = held(change.row)
+            let oldRow =
+                row.map { heldRows.updateValue($0, forKey: change.key) } ?? heldRows.removeValue(forKey: change.key)
             note(change.key, oldRow: oldRow, isHeld: row != nil)
-            if let oldRow { removals.append(oldRow) }
             if let row { insertions.append(row) }
-            if oldRow != nil || row != nil { heldRows[change.key] = row }
+            // A row whose key stays is replaced by its successor.
+            if let oldRow, oldRow.sortKey != row?.sortKey { removals.append(oldRow) }
         }
         rows.merge(
             removing: Row.order(of: removals).map { removals[$0] },

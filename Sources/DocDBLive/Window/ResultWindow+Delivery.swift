@@ -12,18 +12,13 @@ extension ResultWindow {
     ///
     /// - Parameter isSame: Whether a document that changed in place has its old content; it is then not in the event.
     ///   Without it every change in place counts.
-    /// - Complexity: O(m log(n / m) + m log m) for m documents changed since the last delivery.
+    /// - Complexity: O(m log(n / m) + m log m) for m documents changed since the last delivery, O(n) for many.
     package mutating func takeEvent(
         isSame: ((Reference, Reference) -> Bool)? = nil
     ) -> ResultEvent<Reference>? {
         let new = snapshot
         let old = delivered
-        var builder = DiffBuilder(old: old, new: new, changeCount: touched.count)
-        // The order of the dictionary does not matter: the builder sorts by key.
-        for (key, touch) in touched where touch.isChanged {
-            builder.add(oldRow: touch.deliveredRow, newRow: heldRows[key])
-        }
-        let diff = builder.build(isChanged: { touched[$0]?.isChanged ?? false }, isSame: isSame)
+        let diff = DiffBuilder(old: old, new: new).build(touched: touched, heldRows: heldRows, isSame: isSame)
         delivered = new
         touched.removeAll(keepingCapacity: touched.count <= WindowLimits.leastTouchedBeforePruning)
         return diff.isEmpty ? nil : ResultEvent(old: old, new: new, diff: diff)

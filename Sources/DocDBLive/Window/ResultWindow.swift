@@ -99,6 +99,8 @@ package enum WindowLimits {
     package static let leastOverscan = 32
     /// Commits with more changes of one query than this are merged in one pass.
     static let mostSingleChanges = 16
+    /// Where more than one of this many rows changed, all are walked instead of looking the changed ones up.
+    static let rowsPerLookup = 32
     /// The changed documents noted before those without effect are looked for.
     static let leastTouchedBeforePruning = 1024
 }

@@ -3,7 +3,7 @@ extension RowSequence {
     ///
     /// - Parameters:
     ///   - removals: Rows of the sequence, ascending.
-    ///   - insertions: Rows in ascending order, whose keys are new or among the removals.
+    ///   - insertions: Rows in ascending order; one with the key of a present row replaces it.
     /// - Complexity: O(m + rows of the chunks that change + number of chunks).
     mutating func merge(removing removals: [Row], inserting insertions: [Row]) {
         var merged = ContiguousArray<Chunk>()
@@ -32,7 +32,7 @@ extension RowSequence {
             insertion = insertionEnd
             if pending.count >= Self.leastChunkCount {
                 appendChunks(of: pending, to: &merged)
-                pending.removeAll(keepingCapacity: true)
+                pending = Chunk()
             }
         }
         if insertion < insertions.count { pending.append(contentsOf: insertions[insertion...].lazy.map(Entry.init)) }
@@ -62,6 +62,10 @@ extension RowSequence {
             }
             if removal < removals.endIndex, removals[removal] === entry.row {
                 removal += 1
+            } else if let next = inserted, next.prefix == entry.prefix, next.row.sortKey == entry.row.sortKey {
+                result.append(next)
+                insertion += 1
+                inserted = insertion < insertions.endIndex ? Entry(insertions[insertion]) : nil
             } else {
                 result.append(entry)
             }
@@ -71,8 +75,11 @@ extension RowSequence {
 
     /// Appends rows as one chunk, or as several of even size where they are too many for one.
     func appendChunks(of rows: Chunk, to chunks: inout ContiguousArray<Chunk>) {
-        guard !rows.isEmpty else { return }
-        let pieces = rows.count <= Self.chunkCapacity ? 1 : (rows.count + Self.chunkFill - 1) / Self.chunkFill
+        guard rows.count > Self.chunkCapacity else {
+            if !rows.isEmpty { chunks.append(rows) }
+            return
+        }
+        let pieces = (rows.count + Self.chunkFill - 1) / Self.chunkFill
         var first = 0
         for piece in 1...pieces {
             let end = rows.count * piece / pieces
