@@ -127,6 +127,31 @@ struct ReadOnlyStoreTests {
         #expect(failures.withLock { $0 } == [])
     }
 
+    @Test("learns many field names on many threads at once")
+    func learnsNamesConcurrently() throws {
+        let place = TemporaryStore("reading")
+        let writer = try place.open()
+        try writer.put(["_id": 0, "n": 0])
+        let reader = try Self.openForReading(place.path)
+        let failures = Mutex<[String]>([])
+        for round in 0..<4 {
+            var document: [String: Value] = ["_id": 0]
+            for number in 0..<1_000 { document["field\(round)_\(number)"] = true }
+            try writer.put(.object(document), .replace)
+            document["_id"] = nil
+            let expected = Value.object(document)
+            DispatchQueue.concurrentPerform(iterations: 6) { _ in
+                do {
+                    if try reader.get(0) != expected { failures.withLock { $0.append("another document") } }
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try reader.verify().isEmpty)
+    }
+
     @Test("is backed up like any other")
     func backsUp() throws {
         let place = TemporaryStore("reading")
