@@ -38,12 +38,17 @@ struct HistoryCommand {
     private func text(_ revision: Revision) throws -> String {
         let head = CommitText.head(
             revision.sequence, revision.time, CommitText.word(revision.origin), revision.actors, console.terminal)
-        let paths = revision.paths.map { $0.map(FactText.path).joined(separator: ", ") }
+        let paths = sorted(revision.paths).map { $0.map(FactText.path).joined(separator: ", ") }
         let what =
             revision.document == nil ? "deleted" : paths.map { "wrote \($0)" } ?? "inserted"
         let document = try revision.document.map { "    \(try $0.json())\n" } ?? ""
         return "\(head)\n    \(what)\n\(document)"
     }
+}
+
+/// Paths in the order of their texts.
+private func sorted(_ paths: [FieldPath]?) -> [FieldPath]? {
+    paths?.sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
 }
 
 /// One version as a line of JSON.
@@ -57,7 +62,7 @@ private struct RevisionRow: OutputRow {
             ("seq", .int(revision.sequence)), ("time", .string(FactText.time(revision.time))),
             ("kind", .string(CommitText.word(revision.origin))),
             ("actors", .array(revision.actors.map { .string($0.description) })),
-            ("paths", revision.paths.map { .array($0.map { .string($0.description) }) } ?? .null),
+            ("paths", sorted(revision.paths).map { .array($0.map { .string($0.description) }) } ?? .null),
         ]
     }
 

@@ -57,7 +57,7 @@ package struct TableWriter: RowWriter {
         isLaidOut = true
         columns.sort()
         let natural = columns.names.map { facts[$0]?.width ?? DisplayWidth.of($0) }
-        let widths = terminal.outputIsTerminal ? Self.fitted(natural, to: terminal.width) : natural
+        let widths = terminal.outputIsTerminal ? fittedWidths(natural) : natural
         layout = zip(columns.names, widths).map { name, width in
             Column(name: name, width: width, alignsRight: facts[name]?.holdsOnlyNumbers ?? false)
         }
@@ -76,6 +76,14 @@ package struct TableWriter: RowWriter {
         }
         while result.last == " " { result.removeLast() }
         return terminal.outputIsTerminal ? DisplayWidth.truncated(result, to: terminal.width) : result
+    }
+
+    /// The widths that fit the terminal. Ids stay whole where they leave half of it, as people copy them.
+    private func fittedWidths(_ natural: [Int]) -> [Int] {
+        guard columns.names.first == "_id", let id = natural.first, id <= terminal.width / 2 else {
+            return Self.fitted(natural, to: terminal.width)
+        }
+        return [id] + Self.fitted(Array(natural.dropFirst()), to: terminal.width - id - Self.separator.count)
     }
 
     /// Makes the widest columns narrower, equally, until all fit in `available`, but none less than `leastWidth`.

@@ -106,6 +106,16 @@ struct RowWriterTests {
         #expect(try print(rows, as: .table, terminal: plain) == "_id  text          z\n  1  abcdefghijk…  short\n")
     }
 
+    @Test("ids that leave half of the terminal stay whole where other columns are cut")
+    func wholeIDs() throws {
+        let text = Value.string("abcdefghijklmnopqrstuvwxyz")
+        let rows: [[(String, Value)]] = [[("_id", "abcdefghijklmnop"), ("other", text), ("text", text)]]
+        let terminal = Terminal(outputIsTerminal: true, width: 40, refusesColour: true)
+        #expect(
+            try print(rows, as: .table, terminal: terminal)
+                == "_id               other       text\nabcdefghijklmnop  abcdefghi…  abcdefghi…\n")
+    }
+
     @Test("a table with more columns than the terminal holds is cut at its edge")
     func narrowTerminal() throws {
         let rows: [[(String, Value)]] = [(0..<5).map { ("column\($0)", .string("0123456789")) }]
