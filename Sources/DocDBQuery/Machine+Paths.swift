@@ -4,7 +4,7 @@ import DocDBCore
 extension Machine {
     /// Where a path begins: the start of an encoded value, and the end of the bytes around it. Nil where it is missing.
     @inline(__always)
-    private func root(of path: CompiledPath) -> (start: UnsafeRawPointer, end: UnsafeRawPointer)? {
+    func root(of path: CompiledPath) -> (start: UnsafeRawPointer, end: UnsafeRawPointer)? {
         switch path.root {
         case .slot:
             guard let start = slotValues[Int(path.slot)] else { return nil }
@@ -33,7 +33,7 @@ extension Machine {
     }
 
     /// Takes one step to a name or a position; nil where nothing is there.
-    private func follow(
+    func follow(
         _ step: UnsafePointer<CompiledStep>, _ start: UnsafeRawPointer, _ end: UnsafeRawPointer
     ) -> UnsafeRawPointer? {
         let value = read(start, end)
