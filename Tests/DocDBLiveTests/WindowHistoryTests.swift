@@ -5,7 +5,7 @@ import Testing
 struct WindowHistoryTests {
     @Test("Random histories agree with a plain sorted array", arguments: [nil, 0, 1, 3, 10, 40, 100] as [Int?])
     func histories(limit: Int?) {
-        for seed in UInt64(1)...60 {
+        for seed in UInt64(1)...40 {
             var history = WindowHistory(seed: seed, limit: limit)
             for _ in 0..<40 { history.step() }
         }
@@ -30,6 +30,8 @@ struct WindowHistory {
     private var nextVersion = 1
     private let keyCount: Int
     private let valueCount: Int
+    private var nextFreshKey: Int64 = 1_000_000
+    private let deliveryPercent: Int
     private let label: String
 
     init(seed: UInt64, limit: Int?, documentCount: Int? = nil) {
@@ -44,9 +46,12 @@ struct WindowHistory {
         for _ in 0..<most {
             model.entries[Int64(numbers.below(keyCount))] = .init(sortValue: numbers.below(valueCount), version: 0)
         }
+        deliveryPercent = numbers.chance(50) ? 60 : 20
+        let rowsPerLookup = [0, 0, 32, 100_000][numbers.below(4)]
         self.numbers = numbers
         self.model = model
         window = model.window()
+        window.rowsPerLookup = rowsPerLookup
         delivered = model.visible
         let initial = window.takeSnapshot()
         #expect(seen(initial) == delivered, "\(label)")
@@ -55,23 +60,46 @@ struct WindowHistory {
     /// Makes one commit, and sometimes a delivery.
     mutating func step() {
         let size = numbers.chance(60) ? 1 : numbers.chance(70) ? 1 + numbers.below(20) : 1 + numbers.below(keyCount)
-        let kind = numbers.below(5)
-        var keys: Set<Int64> = []
-        var changes: [ResultChange<WindowDocument>] = []
-        for _ in 0..<size {
-            let key = Int64(numbers.below(keyCount))
-            guard keys.insert(key).inserted else { continue }
-            change(key, kind: kind)
-            changed.insert(key)
-            changes.append(model.change(key))
-        }
-        window.apply(changes)
+        let keys = numbers.chance(20) ? wave(size) : scattered(size)
+        changed.formUnion(keys)
+        window.apply(keys.map(model.change))
         window.checkInvariants()
         if numbers.chance(15) { replaceAll() }
         // A refill may come later than the commit that made it necessary, but comes before the delivery.
-        let isDelivery = numbers.chance(50)
+        let isDelivery = numbers.chance(deliveryPercent)
         if isDelivery || numbers.chance(50) { refill() }
         if isDelivery { deliver() }
+    }
+
+    /// Changes documents all over the result.
+    private mutating func scattered(_ size: Int) -> [Int64] {
+        let kind = numbers.below(5)
+        var keys: [Int64] = []
+        var known: Set<Int64> = []
+        for _ in 0..<size {
+            let key = Int64(numbers.below(keyCount))
+            guard known.insert(key).inserted else { continue }
+            change(key, kind: kind)
+            keys.append(key)
+        }
+        return keys
+    }
+
+    /// Puts new documents before most others, or removes the first ones: the bound goes down and up.
+    private mutating func wave(_ size: Int) -> [Int64] {
+        if numbers.chance(60) {
+            let leaving = model.sorted.prefix(size + numbers.below(40)).map(\.key)
+            for key in leaving { model.entries[key] = nil }
+            return leaving
+        }
+        var keys: [Int64] = []
+        for _ in 0..<(size + numbers.below(40)) {
+            nextVersion += 1
+            model.entries[nextFreshKey] = .init(sortValue: numbers.below(max(1, valueCount / 10)), version: nextVersion)
+            keys.append(nextFreshKey)
+            nextFreshKey += 1
+        }
+        return keys
     }
 
     private mutating func change(_ key: Int64, kind: Int) {

@@ -150,9 +150,10 @@ struct WindowTests {
         #expect(event.diff.applying(to: event.old.map(\.version)) { event.new[$0].version } == event.new.map(\.version))
     }
 
-    @Test("A document that was beyond the bound and came nearer is told when a refill brings it")
-    func nearerBeyondBound() throws {
+    @Test("A document that was beyond the bound and came nearer is told when a refill brings it", arguments: [0, 32])
+    func nearerBeyondBound(rowsPerLookup: Int) throws {
         var (model, window) = window(100, limit: 40)
+        window.rowsPerLookup = rowsPerLookup
         // Documents before all others lower the bound to 200; 90 comes to 305 unseen; then they leave.
         let new = (200..<260).map(Int64.init)
         for key in new { model.entries[key] = .init(sortValue: 1, version: 1) }
@@ -172,9 +173,48 @@ struct WindowTests {
         #expect(event.diff.insertions == [20] + Array(31..<40))
     }
 
-    @Test("A consumer that takes nothing costs no more memory than the rows")
-    func endlessChanges() {
+    @Test("A document dropped from the end, changed unseen and brought back by a refill is an update")
+    func changedWhileDropped() throws {
+        var (model, window) = window(100, limit: 40)
+        window.rowsPerLookup = 0
+        let new = (200..<260).map(Int64.init)
+        for key in new { model.entries[key] = .init(sortValue: 1, version: 1) }
+        window.apply(new.map(model.change))
+        model.entries[30]?.version = 2
+        window.apply([model.change(30)])
+        for key in new { model.entries[key] = nil }
+        window.apply(new.map(model.change))
+        let request = try #require(window.neededRefill)
+        let (rows, isComplete) = model.rows(after: request.after, count: request.count)
+        window.refill(rows, for: request, isComplete: isComplete)
+        let diff = try #require(takeEvent(&window)).diff
+        #expect(diff == ResultDiff(updates: [29]))
+    }
+
+    @Test("Replacing everything tells what differs, and only that", arguments: [0, 32, 100_000])
+    func replaceAll(rowsPerLookup: Int) throws {
+        var (model, window) = window(300)
+        window.rowsPerLookup = rowsPerLookup
+        window.replaceAll(with: model.rows(after: nil, count: nil).rows, isComplete: true) { $0.version == $1.version }
+        let none = window.takeEvent()
+        #expect(none == nil)
+        model.entries[7]?.version = 1
+        model.entries[8] = nil
+        model.entries[400] = .init(sortValue: 5, version: 1)
+        model.entries[299] = .init(sortValue: 6, version: 1)
+        window.replaceAll(with: model.rows(after: nil, count: nil).rows, isComplete: true) { $0.version == $1.version }
+        let diff = try #require(takeEvent(&window)).diff
+        #expect(
+            diff
+                == ResultDiff(insertions: [0], deletions: [7], updates: [8], moves: [.init(source: 298, target: 1)]))
+    }
+
+    @Test("A consumer that takes nothing costs no more memory than the rows, and loses nothing", arguments: [0, 32])
+    func endlessChanges(rowsPerLookup: Int) throws {
         var (model, window) = window(10)
+        window.rowsPerLookup = rowsPerLookup
+        model.entries[5] = nil
+        window.apply([model.change(5)])
         for round in 0..<400 {
             let keys = (0..<40).map { Int64(1000 + round * 40 + $0) }
             for key in keys { model.entries[key] = .init(sortValue: 1, version: round) }
@@ -183,8 +223,8 @@ struct WindowTests {
             window.apply(keys.map(model.change))
         }
         #expect(window.pendingCount <= 1200)
-        let none = window.takeEvent()
-        #expect(none == nil)
+        let diff = try #require(takeEvent(&window)).diff
+        #expect(diff == ResultDiff(deletions: [4]))
     }
 
     @Test("A snapshot stays as it was while the window goes on")

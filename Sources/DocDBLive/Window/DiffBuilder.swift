@@ -34,10 +34,8 @@ struct DiffBuilder<Reference: Sendable> {
 
     let old: ResultSnapshot<Reference>
     let new: ResultSnapshot<Reference>
-    init(old: ResultSnapshot<Reference>, new: ResultSnapshot<Reference>) {
-        self.old = old
-        self.new = new
-    }
+    /// The window's `rowsPerLookup`.
+    let rowsPerLookup: Int
 
     /// Returns the difference, by looking up each changed document or, where there are many, in one pass over all rows.
     ///
@@ -50,7 +48,7 @@ struct DiffBuilder<Reference: Sendable> {
         isSame: ((Reference, Reference) -> Bool)?
     ) -> ResultDiff {
         var found = Found()
-        if touched.count > (old.count + new.count) / WindowLimits.rowsPerLookup {
+        if rowsPerLookup > 0, touched.count > (old.count + new.count) / rowsPerLookup {
             scan(touched, into: &found)
         } else {
             lookUp(touched, heldRows, into: &found)

@@ -38,10 +38,14 @@ extension ResultWindow {
         if bound == nil { touched.reserveCapacity(touched.count + changes.count) }
         for change in changes {
             let row = held(change.row)
-            let oldRow =
-                row.map { heldRows.updateValue($0, forKey: change.key) } ?? heldRows.removeValue(forKey: change.key)
+            let oldRow: Row?
+            if let row {
+                oldRow = heldRows.updateValue(row, forKey: change.key)
+                insertions.append(row)
+            } else {
+                oldRow = heldRows.removeValue(forKey: change.key)
+            }
             note(change.key, oldRow: oldRow, isHeld: row != nil)
-            if let row { insertions.append(row) }
             // A row whose key stays is replaced by its successor.
             if let oldRow, oldRow.sortKey != row?.sortKey { removals.append(oldRow) }
         }

@@ -18,7 +18,8 @@ extension ResultWindow {
     ) -> ResultEvent<Reference>? {
         let new = snapshot
         let old = delivered
-        let diff = DiffBuilder(old: old, new: new).build(touched: touched, heldRows: heldRows, isSame: isSame)
+        let diff = DiffBuilder(old: old, new: new, rowsPerLookup: rowsPerLookup)
+            .build(touched: touched, heldRows: heldRows, isSame: isSame)
         delivered = new
         touched.removeAll(keepingCapacity: touched.count <= WindowLimits.leastTouchedBeforePruning)
         return diff.isEmpty ? nil : ResultEvent(old: old, new: new, diff: diff)

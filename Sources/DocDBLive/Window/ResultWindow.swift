@@ -31,6 +31,10 @@ package struct ResultWindow<Reference: Sendable>: Sendable {
     /// How many documents are skipped before the first visible one.
     package let offset: Int
 
+    /// Where more than one in this many rows changed, a difference is found by a walk over all rows instead of looking
+    /// the changed ones up; 0 for never. Both give the same.
+    package var rowsPerLookup = WindowLimits.rowsPerLookup
+
     var rows: RowSequence<Reference>
     /// The row of each held document.
     var heldRows: [Int64: Row]
@@ -99,7 +103,7 @@ package enum WindowLimits {
     package static let leastOverscan = 32
     /// Commits with more changes of one query than this are merged in one pass.
     static let mostSingleChanges = 16
-    /// Where more than one of this many rows changed, all are walked instead of looking the changed ones up.
+    /// The rows that a walk passes in the time of one search.
     static let rowsPerLookup = 32
     /// The changed documents noted before those without effect are looked for.
     static let leastTouchedBeforePruning = 1024

@@ -50,25 +50,33 @@ extension RowSequence {
         _ chunk: Chunk, removing removals: ArraySlice<Row>, inserting insertions: ArraySlice<Row>,
         into result: inout Chunk
     ) {
-        result.reserveCapacity(result.count + chunk.count + insertions.count)
         var removal = removals.startIndex
         var insertion = insertions.startIndex
-        var inserted = insertions.first.map(Entry.init)
-        for entry in chunk {
-            while let next = inserted, next.precedes(entry) {
-                result.append(next)
-                insertion += 1
-                inserted = insertion < insertions.endIndex ? Entry(insertions[insertion]) : nil
+        chunk.withUnsafeBufferPointer { entries in
+            // Rows between two changes are copied at once.
+            result.reserveCapacity(result.count + entries.count + insertions.count)
+            var inserted = insertions.first.map(Entry.init)
+            var copied = 0
+            var index = 0
+            while index < entries.count {
+                if let next = inserted, !entries[index].precedes(next) {
+                    let replaces = !next.precedes(entries[index])
+                    result.append(contentsOf: UnsafeBufferPointer(rebasing: entries[copied..<index]))
+                    result.append(next)
+                    insertion += 1
+                    inserted = insertion < insertions.endIndex ? Entry(insertions[insertion]) : nil
+                    if replaces { index += 1 }
+                    copied = index
+                } else if removal < removals.endIndex, removals[removal] === entries[index].row {
+                    result.append(contentsOf: UnsafeBufferPointer(rebasing: entries[copied..<index]))
+                    removal += 1
+                    index += 1
+                    copied = index
+                } else {
+                    index += 1
+                }
             }
-            if removal < removals.endIndex, removals[removal] === entry.row {
-                removal += 1
-            } else if let next = inserted, next.prefix == entry.prefix, next.row.sortKey == entry.row.sortKey {
-                result.append(next)
-                insertion += 1
-                inserted = insertion < insertions.endIndex ? Entry(insertions[insertion]) : nil
-            } else {
-                result.append(entry)
-            }
+            result.append(contentsOf: UnsafeBufferPointer(rebasing: entries[copied...]))
         }
         result.append(contentsOf: insertions[insertion...].lazy.map(Entry.init))
     }
