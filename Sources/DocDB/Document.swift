@@ -1,4 +1,5 @@
 import DocDBCore
+import DocDBStorage
 
 /// One document as it stood when it was read: an immutable copy of its encoded bytes.
 ///
@@ -12,13 +13,16 @@ import DocDBCore
 /// }
 /// ```
 public struct Document: Sendable {
-    // Unsafe in name only: the content is written once, before it is shared.
-    nonisolated(unsafe) private let content: DocumentContent
+    private let shared: SharedDocument
+    private var content: DocumentContent { shared.content }
+
+    /// Creates a document of bytes that are shared.
+    init(_ shared: SharedDocument) { self.shared = shared }
 
     /// Creates a document from encoded bytes, which are copied.
     @inline(__always)
     init(id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, names: FieldNames) {
-        content = DocumentContent.make(id: id, body: body, names: names)
+        shared = SharedDocument(DocumentContent.make(id: id, body: body, names: names))
     }
 
     /// The document's identity.
@@ -96,45 +100,5 @@ public struct Document: Sendable {
     private static var damaged: DocDBError {
         DocDBError(
             .corrupted, "the stored document is damaged; verify the database and restore a backup where it says so")
-    }
-}
-
-/// The bytes of a document, its id before its body, in one allocation.
-private final class DocumentContent: ManagedBuffer<DocumentContent.Header, UInt8> {
-    struct Header {
-        var names: FieldNames
-        var idByteCount: Int
-        var byteCount: Int
-    }
-
-    @inline(__always)
-    static func make(
-        id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, names: FieldNames
-    ) -> DocumentContent {
-        let count = id.count + body.count
-        let made = DocumentContent.create(minimumCapacity: count) { _ in
-            Header(names: names, idByteCount: id.count, byteCount: count)
-        }
-        made.withUnsafeMutablePointerToElements { elements in
-            let start = UnsafeMutableRawPointer(elements)
-            if let source = id.baseAddress { start.copyMemory(from: source, byteCount: id.count) }
-            if let source = body.baseAddress { (start + id.count).copyMemory(from: source, byteCount: body.count) }
-        }
-        return unsafeDowncast(made, to: DocumentContent.self)
-    }
-
-    /// Calls `read` with the id, the body, and the names that the body's keys stand for.
-    @inline(__always)
-    func withBytes<R>(
-        _ read: (_ id: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, _ names: FieldNames) throws -> R
-    ) rethrows -> R {
-        try withUnsafeMutablePointers { header, elements in
-            let start = UnsafeRawPointer(elements)
-            let split = header.pointee.idByteCount
-            return try read(
-                UnsafeRawBufferPointer(start: start, count: split),
-                UnsafeRawBufferPointer(start: start + split, count: header.pointee.byteCount - split),
-                header.pointee.names)
-        }
     }
 }

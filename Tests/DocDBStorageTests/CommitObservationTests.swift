@@ -43,7 +43,7 @@ struct CommitObservationTests {
         let place = TemporaryStore("observe")
         let store = try place.open()
         let recorder = Recorder(store.names)
-        try store.observe(["cars"], by: recorder)
+        try store.observe(["cars": 7], by: recorder)
         try store.put(["_id": 1, "a": 1])
         #expect(recorder.take() == [[.init(id: 1, before: nil, after: ["a": 1])]])
         try store.put(["_id": 1, "a": 1], in: "others")
@@ -67,7 +67,7 @@ struct CommitObservationTests {
         #expect(recorder.take().isEmpty)
         _ = try store.write { try $0.evict(1) }
         #expect(recorder.take() == [[.init(id: 1, before: ["a": 3], after: nil)]])
-        try store.observe([], by: nil)
+        try store.observe([:], by: nil)
         try store.put(["_id": 4])
         #expect(recorder.take().isEmpty)
     }
@@ -77,7 +77,7 @@ struct CommitObservationTests {
         let place = TemporaryStore("observe")
         let store = try place.open()
         let recorder = Recorder(store.names)
-        try store.observe(["cars"], by: recorder)
+        try store.observe(["cars": 7], by: recorder)
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
                 group.addTask {

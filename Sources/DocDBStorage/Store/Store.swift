@@ -1,5 +1,5 @@
 package import DocDBCore
-import Synchronization
+package import Synchronization
 
 /// One open store: a directory with its database, one writer, and a pool of readers.
 package final class Store: Sendable {
@@ -12,6 +12,8 @@ package final class Store: Sendable {
     /// The writing end, or nil where the store is open for reading only.
     let writer: StoreWriter?
     let readers: ReaderPool
+    /// Keeps who observes the store alive for as long as the store is.
+    package let observerSlot = Mutex<(any CommitObserver)?>(nil)
     private let isClosed = Atomic<Bool>(false)
 
     /// The version of the format that this code writes; `user_version` in the database.

@@ -11,10 +11,10 @@ final class CollectionWriter {
     private let deleteStatement: SQLiteStatement
     private let reserveStatement: SQLiteStatement
     let indexes: [IndexWriter]
-    /// Whether somebody hears of this collection's changes, which are then collected.
-    var isObserved: Bool
+    /// The observer's number of this collection where somebody hears of its changes, which are then collected.
+    var observedNumber: Int64?
     /// Whether a changed document's body before is needed.
-    var needsOldBody: Bool { isObserved || !indexes.isEmpty }
+    var needsOldBody: Bool { observedNumber != nil || !indexes.isEmpty }
     private var nextKey: Int64
     private var reservedKey: Int64 = 0
 
@@ -26,7 +26,7 @@ final class CollectionWriter {
     init(info: CollectionInfo, writer: StoreWriter) throws(DocDBError) {
         self.info = info
         self.writer = writer
-        isObserved = writer.observedCollections.contains(info.name)
+        observedNumber = writer.observedCollections[info.name]
         let connection = writer.connection
         let table = "documents_\(info.number)"
         insertStatement = try connection.prepare(

@@ -4,6 +4,7 @@ import DocDBCore
 package final class CommittedChanges: Sendable {
     /// One document that a commit changed.
     package struct Change: Sendable {
+        /// The observer's number of the collection.
         package var collection: Int64
         package var key: Int64
         fileprivate var id: Range<Int>

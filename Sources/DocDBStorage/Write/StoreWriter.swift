@@ -45,7 +45,7 @@ final class StoreWriter: @unchecked Sendable {
     var collections: [Int64: CollectionWriter] = [:]
     /// Who hears of commits, and of which collections, by name.
     private(set) weak var observer: (any CommitObserver)?
-    private(set) var observedCollections: Set<String> = []
+    private(set) var observedCollections: [String: Int64] = [:]
     /// The collection that was written to last.
     var lastCollection: CollectionWriter?
     /// Buffers of the transaction that runs, behind a pointer so that hot paths pay no exclusivity checks.
@@ -159,12 +159,12 @@ final class StoreWriter: @unchecked Sendable {
         if !scratch.pointee.capture.isEmpty { observer?.didCommit(scratch.pointee.capture.take(sequence: last)) }
     }
 
-    /// Sets who hears of commits that change these collections, which need not exist yet.
-    func observe(_ collections: Set<String>, by observer: (any CommitObserver)?) {
+    /// Sets who hears of commits that change these collections, which need not exist yet, under the observer's numbers.
+    func observe(_ collections: [String: Int64], by observer: (any CommitObserver)?) {
         self.observer = observer
-        observedCollections = collections
+        observedCollections = observer == nil ? [:] : collections
         for collection in self.collections.values {
-            collection.isObserved = collections.contains(collection.info.name)
+            collection.observedNumber = observedCollections[collection.info.name]
         }
     }
 

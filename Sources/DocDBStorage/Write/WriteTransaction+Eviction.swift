@@ -48,9 +48,9 @@ extension WriteTransaction {
         for index in collection.indexes {
             try index.change(key: document.key, id: id, oldBody: oldBody, newBody: nil)
         }
-        if collection.isObserved {
+        if let number = collection.observedNumber {
             scratch.pointee.capture.add(
-                collection: collection.info.number, key: document.key, id: id, before: oldBody, after: nil)
+                collection: number, key: document.key, id: id, before: oldBody, after: nil)
         }
     }
 

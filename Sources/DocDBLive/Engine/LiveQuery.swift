@@ -1,0 +1,225 @@
+import DocDBCore
+import DocDBQuery
+package import DocDBStorage
+import Synchronization
+
+/// One live query: its window, what its consumer has not taken yet, and how the consumer is woken.
+///
+/// Pull-based: a commit updates the window and calls `wake` once; the consumer calls `take` when it is ready and gets
+/// everything since the last time in one delivery. The first delivery, and a window that has run dry, read the store on
+/// the consumer's thread, never on the writer's.
+package final class LiveQuery: Sendable {
+    /// What one commit made of one document, as the query sees it; nil where it does not match any more.
+    struct Change: Sendable {
+        var key: Int64
+        var content: SharedDocument?
+    }
+
+    /// What a consumer gets.
+    package enum Delivery: Sendable {
+        case initial(ResultSnapshot<SharedDocument>)
+        case update(ResultEvent<SharedDocument>)
+    }
+
+    private enum Phase {
+        /// Nothing is held; changes are of no interest, as loading will see them.
+        case empty
+        /// The store is being read; commits wait.
+        case loading
+        case live
+        case closed
+    }
+
+    private struct State: ~Copyable {
+        var phase = Phase.empty
+        var window: ResultWindow<SharedDocument>
+        /// The newest commit that the rows loaded last include.
+        var loadedSequence: Int64 = 0
+        /// Commits that came while loading.
+        var waiting: [(sequence: Int64, changes: [Change])] = []
+        var hasDelivered = false
+        /// Whether the consumer has been woken and has not taken since.
+        var isAwake = false
+        var keys: RowKeyMaker
+        var id: MatcherID?
+        /// The store, which a query that is kept too long does not keep open.
+        weak var store: Store?
+    }
+
+    private let definition: QueryDefinition
+    private let engine: LiveEngine
+    private let names: FieldNames
+    private let wake: @Sendable () -> Void
+    private let state: Mutex<State>
+    /// Serialises takes: of two consumers of one query the second waits.
+    private let taking = Mutex<Void>(())
+
+    /// Begins a live query; `wake` is called from any thread when there is something to take, and must only schedule.
+    package init(
+        _ definition: QueryDefinition, store: Store, wake: @escaping @Sendable () -> Void
+    ) throws {
+        self.definition = definition
+        engine = LiveEngine.of(store)
+        names = store.names
+        self.wake = wake
+        state = Mutex(
+            State(
+                window: ResultWindow(limit: definition.limit, offset: definition.offset),
+                keys: try RowKeyMaker(definition, names: store.names), store: store))
+        let id = try engine.register(self, definition)
+        state.withLock { $0.id = id }
+    }
+
+    deinit { close() }
+
+    /// Ends the query; nothing is delivered any more.
+    package func close() {
+        let id = state.withLock { state -> MatcherID? in
+            state.phase = .closed
+            state.waiting = []
+            state.window = ResultWindow()
+            defer { state.id = nil }
+            return state.id
+        }
+        if let id { engine.unregister(id) }
+    }
+
+    // MARK: Commits, on the writer's thread
+
+    func apply(_ changes: [Change], sequence: Int64) {
+        let mustWake = state.withLock { state -> Bool in
+            switch state.phase {
+            case .closed, .empty: return false
+            case .loading:
+                state.waiting.append((sequence, changes))
+                return false
+            case .live:
+                guard sequence > state.loadedSequence else { return false }
+                Self.apply(changes, to: &state)
+                guard !state.isAwake, state.window.pendingCount > 0 else { return false }
+                state.isAwake = true
+                return true
+            }
+        }
+        if mustWake { wake() }
+    }
+
+    private static func apply(_ changes: [Change], to state: inout State) {
+        state.window.apply(
+            changes.map { change in
+                guard let content = change.content, let key = state.keys.key(of: content, change.key) else {
+                    return ResultChange(leaving: change.key)
+                }
+                return ResultChange(ResultRow(sortKey: key, key: change.key, document: content))
+            })
+    }
+
+    // MARK: Taking, on the consumer's thread
+
+    /// What has changed since the last time, in one delivery; nil where nothing visible has, or the query has ended.
+    ///
+    /// - Throws: What reading the store throws; the next call reads again.
+    package func take() throws -> Delivery? {
+        try taking.withLock { _ in
+            while true {
+                let step = state.withLock { state -> Step in
+                    state.isAwake = false
+                    if state.phase == .closed { return .deliver(nil) }
+                    if state.phase == .empty || state.window.neededRefill != nil {
+                        state.phase = .loading
+                        return .load
+                    }
+                    guard state.hasDelivered else {
+                        state.hasDelivered = true
+                        return .deliver(.initial(state.window.takeSnapshot()))
+                    }
+                    return .deliver(
+                        state.window.takeEvent(isSame: SharedDocument.areSame).map { .update($0) })
+                }
+                switch step {
+                case .deliver(let delivery): return delivery
+                case .load: try load()
+                }
+            }
+        }
+    }
+
+    private enum Step {
+        case load
+        case deliver(Delivery?)
+    }
+
+    /// Reads the query's rows at one moment and brings them up to date with the commits since.
+    private func load() throws {
+        do {
+            let capacity = ResultWindow<SharedDocument>.capacity(limit: definition.limit, offset: definition.offset)
+            let (rows, sequence) = try readRows(capacity: capacity)
+            state.withLock { state in
+                guard state.phase == .loading else { return }
+                let isComplete = capacity.map { rows.count < $0 } ?? true
+                state.window.replaceAll(with: rows, isComplete: isComplete, isSame: SharedDocument.areSame)
+                state.loadedSequence = sequence
+                for (sequence, changes) in state.waiting where sequence > state.loadedSequence {
+                    Self.apply(changes, to: &state)
+                }
+                state.waiting = []
+                state.phase = .live
+            }
+        } catch {
+            state.withLock { state in
+                guard state.phase == .loading else { return }
+                state.phase = .empty
+                state.waiting = []
+            }
+            throw error
+        }
+    }
+
+    private func readRows(capacity: Int?) throws -> ([ResultRow<SharedDocument>], Int64) {
+        guard let store = state.withLock({ $0.store }) else {
+            throw DocDBError(.databaseClosed, "the database of the live query has been closed; open it again")
+        }
+        return try store.read { context in
+            var keys = try RowKeyMaker(definition, names: context.names)
+            var rows: [ResultRow<SharedDocument>] = []
+            let sequence = try ChangeLogReader(connection: context.connection).lastSequence()
+            try QueryExecution(definition.limited(to: capacity, offset: 0), in: context).forEach { row in
+                let content = engine.content(
+                    collection: definition.collection, key: row.key, id: row.id, body: row.body)
+                guard let key = keys.key(of: content, row.key) else {
+                    throw DocDBError(
+                        .corrupted, "a document of the live query is damaged; verify the store and restore a backup")
+                }
+                rows.append(ResultRow(sortKey: key, key: row.key, document: content))
+                return true
+            }
+            return (rows, sequence)
+        }
+    }
+}
+
+/// Makes the sort keys of a query's rows: those of its sort order, or of storage where it has none.
+struct RowKeyMaker: ~Copyable {
+    private let sort: [SortKey]
+    private let names: FieldNames
+    private var encoder: SortKeyEncoder
+    private var buffer = ByteBuffer(capacity: 128)
+
+    init(_ definition: QueryDefinition, names: FieldNames) throws(DocDBError) {
+        sort = definition.sort
+        self.names = names
+        encoder = try SortKeyEncoder(definition.sort, names: names)
+    }
+
+    /// The sort key of a document; nil where its bytes are damaged.
+    mutating func key(of document: SharedDocument, _ key: Int64) -> RowKey? {
+        buffer.removeAll()
+        guard !sort.isEmpty else {
+            buffer.appendBigEndian(key)
+            return RowKey(buffer.array)
+        }
+        if encoder.needsRecompile(names), let renewed = try? SortKeyEncoder(sort, names: names) { encoder = renewed }
+        let isSound = document.content.withBytes { id, body, _ in encoder.append(body: body, id: id, to: &buffer) }
+        return isSound ? RowKey(buffer.array) : nil
+    }
+}
