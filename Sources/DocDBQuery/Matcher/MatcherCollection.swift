@@ -23,24 +23,48 @@ final class MatcherCollection {
     func insert(_ number: Int32, _ filter: Filter, scratch: inout KeyScratch) -> StandingPredicate {
         count += 1
         var predicate = StandingPredicate(collection: self, filter: filter)
+        if let (name, value) = Self.onlyEquality(filter), index(number, name, .points([value]), &predicate, &scratch) {
+            predicate.isDecidedByIndex = true
+            return predicate
+        }
         let analysis = FilterConstraints(filter)
         guard !analysis.isProvablyEmpty else { return predicate }
-        if let constraint = leastCrowded(analysis.constraints, scratch: &scratch), let path = path(constraint.path) {
-            let wasEmpty = path.predicateCount == 0
-            if let posting = try? path.add(number, constraint.values, scratch: &scratch) {
-                if wasEmpty { emptyPathCount -= 1 }
-                predicate.path = path
-                predicate.place = posting
-                predicate.isDecidedByIndex = constraint.exactConjuncts.count == analysis.conjuncts.count
-                predicate.residual = predicate.isDecidedByIndex ? .everything : analysis.residual(after: [constraint])
-                return predicate
-            }
+        if let constraint = leastCrowded(analysis.constraints, scratch: &scratch),
+            index(number, constraint.path, constraint.values, &predicate, &scratch)
+        {
+            predicate.isDecidedByIndex = constraint.exactConjuncts.count == analysis.conjuncts.count
+            predicate.residual = predicate.isDecidedByIndex ? .everything : analysis.residual(after: [constraint])
+            return predicate
         }
         predicate.isDecidedByIndex = analysis.conjuncts.isEmpty
         predicate.residual = filter
         predicate.place = Int32(unindexed.count)
         unindexed.append(number)
         return predicate
+    }
+
+    /// The path and the value of a filter that is nothing but their equality, the most common one by far: what the
+    /// analysis of constraints would say, found without it.
+    private static func onlyEquality(_ filter: Filter) -> (path: Filter.Path, value: Value)? {
+        guard case .compare(.equal, .path(let path), .literal(let value)) = filter,
+            ValueSet.ValueType(of: value) != nil,
+            case .name? = path.steps.first, !path.isMultiValued
+        else { return nil }
+        return (path, value)
+    }
+
+    /// Indexes a predicate at a path; false where that is not possible.
+    private func index(
+        _ number: Int32, _ name: Filter.Path, _ values: ValueSet, _ predicate: inout StandingPredicate,
+        _ scratch: inout KeyScratch
+    ) -> Bool {
+        guard let path = path(name) else { return false }
+        let wasEmpty = path.predicateCount == 0
+        guard let posting = try? path.add(number, values, scratch: &scratch) else { return false }
+        if wasEmpty { emptyPathCount -= 1 }
+        predicate.path = path
+        predicate.place = posting
+        return true
     }
 
     /// Takes a predicate out; returns the number of the one that has got its place, if any.
@@ -122,7 +146,7 @@ final class MatcherCollection {
         case .points:
             if case .name(let name)? = constraint.path.steps.first, name.string == "_id" { return 0 }
             return 2
-        case .range(_, let lower, let upper): return lower != nil && upper != nil ? 6 : 18
+        case .range(_, let lower, let upper): return lower != nil && upper != nil ? 4 : 12
         }
     }
 

@@ -15,7 +15,8 @@ package struct MatcherID: Hashable, Comparable, Sendable, BitwiseCopyable {
 /// predicate is indexed by the one with the fewest neighbours at the time, after Fabret, Jacobsen, Llirbat, Pereira,
 /// Ross and Shasha, "Filtering Algorithms and Implementation for Very Fast Publish/Subscribe Systems" (SIGMOD 2001).
 ///
-/// It knows nothing of what is done with the answer. Not thread-safe: its owner locks.
+/// Names that no document had when a predicate was added are looked up again as the store's names grow. It knows
+/// nothing of what is done with the answer. Not thread-safe: its owner locks.
 ///
 /// - Complexity: to add and remove, O(size of the filter) and O(log n) expected. Of a change, with p paths in use, n
 ///   predicates and c candidates: one walk over each body, O(p · log n + c) expected, and the evaluation of candidates
