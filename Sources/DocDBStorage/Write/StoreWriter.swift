@@ -156,6 +156,7 @@ final class StoreWriter: @unchecked Sendable {
         committedSequence.store(last, ordering: .releasing)
         if isFullySynchronous { synchronizedSequence.store(last, ordering: .releasing) }
         if state.mustErase { eraseEvicted() }
+        scratch.pointee.trim()
         if !scratch.pointee.capture.isEmpty { observer?.didCommit(scratch.pointee.capture.take(sequence: last)) }
     }
 
@@ -278,4 +279,15 @@ struct WriterScratch: ~Copyable {
     /// Random bytes for document ids, drawn from the system many at a time.
     var randomBytes: [UInt8] = []
     var randomOffset = 0
+
+    /// The most bytes a buffer keeps from one transaction to the next.
+    private static let keptByteCount = 4 * 1024 * 1024
+
+    /// Gives back the memory that a transaction of large documents took.
+    mutating func trim() {
+        if body.capacity > Self.keptByteCount { body = ByteBuffer(capacity: 4096) }
+        if oldBody.capacity > Self.keptByteCount { oldBody = ByteBuffer(capacity: 4096) }
+        if undo.capacity > Self.keptByteCount { undo = ByteBuffer(capacity: 1024) }
+        if recordBytes.capacity > Self.keptByteCount { recordBytes = ByteBuffer(capacity: 4096) }
+    }
 }
