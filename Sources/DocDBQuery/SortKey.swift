@@ -31,8 +31,15 @@ package struct SortKey: Equatable, Sendable {
 /// A key is the order-preserving encoding of each path's value, then of the `_id` in the direction of the last path, so
 /// that no two documents have the same key. One thread at a time. Allocates only for objects that are sorted by.
 package final class SortKeyEncoder {
+    private struct Component {
+        var path: Int32
+        var isID: Bool
+        var isDescending: Bool
+    }
+
     private let machine: Machine
-    private let components: [(path: Int32, isID: Bool, isDescending: Bool)]
+    /// Raw memory, as an array would be retained and released for each document.
+    private let components: UnsafeMutableBufferPointer<Component>
     private let isIDDescending: Bool
     /// Tells whether a path leads into `_id`.
     package let usesID: Bool
@@ -51,9 +58,12 @@ package final class SortKeyEncoder {
                 .limitReached, "a sort order has at most \(QueryLimits.sortPathCount) paths; leave some out")
         }
         var compiler = Compiler(names: names)
-        components = keys.map { key in
+        components = .allocate(capacity: keys.count)
+        for (place, key) in keys.enumerated() {
             let isID = if case .name(let name)? = key.path.steps.first { name.string == "_id" } else { false }
-            return (compiler.compile(key.path), isID, key.isDescending)
+            components.initializeElement(
+                at: place,
+                to: Component(path: compiler.compile(key.path), isID: isID, isDescending: key.isDescending))
         }
         usesID = components.contains(where: \.isID)
         machine = compiler.makeMachine()
@@ -64,7 +74,10 @@ package final class SortKeyEncoder {
         self.names = names
     }
 
-    deinit { machine.destroy() }
+    deinit {
+        machine.destroy()
+        components.deallocate()
+    }
 
     /// Appends a document's sort key; false, and nothing appended, where its bytes are damaged.
     ///

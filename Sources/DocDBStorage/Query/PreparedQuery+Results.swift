@@ -51,11 +51,11 @@ extension PreparedQuery {
                 try scan(needsID: true, deliver)
                 return
             }
-            try scan(needsID: true) { key, body, row in
+            try scan(needsID: true) { body, row in
                 switch window.next() {
                 case .pass: return true
                 case .end: return false
-                case .deliver: return try deliver(key, body, row) && !window.isComplete
+                case .deliver: return try deliver(body, row) && !window.isComplete
                 }
             }
         } else if let sortKeys {
@@ -83,11 +83,11 @@ extension PreparedQuery {
             return
         }
         var place = window
-        try fetch(keys[...], evaluator) { key, body, row in
+        try fetch(keys[...], evaluator) { body, row in
             switch place.next() {
             case .pass: return true
             case .end: return false
-            case .deliver: return try deliver(key, body, row) && !place.isComplete
+            case .deliver: return try deliver(body, row) && !place.isComplete
             }
         }
         window = place
@@ -95,8 +95,8 @@ extension PreparedQuery {
 
     private func matchingKeys() throws -> [Int64] {
         var keys: [Int64] = []
-        try scan(needsID: false) { key, _, _ in
-            keys.append(key)
+        try scan(needsID: false) { _, row in
+            keys.append(row.int(0))
             return true
         }
         return keys
@@ -106,7 +106,8 @@ extension PreparedQuery {
     private func sortedKeys(_ sortKeys: SortKeyEncoder, _ count: Int?) throws -> [Int64] {
         if let keys = try sortedKeysByFewIDs(sortKeys, count) { return keys }
         var sorter = ResultSorter(limit: count)
-        try scan(needsID: true) { key, body, row in
+        try scan(needsID: true) { body, row in
+            let key = row.int(0)
             scratch.pointee.sortKey.removeAll()
             guard sortKeys.append(body: body, id: id(of: row), to: &scratch.pointee.sortKey) else { throw damaged(key) }
             try sorter.add(scratch.pointee.sortKey.bytes, key: key)
@@ -130,10 +131,13 @@ extension PreparedQuery {
         let rowByKey = try statement(.rowByKey)
         var idCount = 0
         let noID = UnsafeRawBufferPointer(start: nil, count: 0)
-        let isComplete = try scan(needsID: false) { key, body, _ in
+        let isComplete = try scan(needsID: false) { body, row in
             scratch.pointee.sortKey.removeAll()
-            guard sortKeys.appendPaths(body: body, id: noID, to: &scratch.pointee.sortKey) else { throw damaged(key) }
+            guard sortKeys.appendPaths(body: body, id: noID, to: &scratch.pointee.sortKey) else {
+                throw damaged(row.int(0))
+            }
             guard sorter.mayKeep(beginning: scratch.pointee.sortKey.bytes) else { return true }
+            let key = row.int(0)
             idCount += 1
             guard idCount <= Self.singleIDCountLimit else { return false }
             rowByKey.bind(1, key)
@@ -153,8 +157,8 @@ extension PreparedQuery {
         guard !window.isComplete else { return [] }
         if try givesOrder() || (sortKeys == nil && evaluator != nil) {
             var keys: [Int64] = []
-            try forEachResult(definition) { key, _, _ in
-                keys.append(key)
+            try forEachResult(definition) { _, row in
+                keys.append(row.int(0))
                 return true
             }
             return keys

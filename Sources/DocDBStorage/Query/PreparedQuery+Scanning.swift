@@ -3,8 +3,10 @@ import DocDBCore
 import DocDBQuery
 
 extension PreparedQuery {
-    /// Called with a document that matches: its key, its body, and the statement whose row it is. False ends the scan.
-    typealias Visit = (_ key: Int64, _ body: UnsafeRawBufferPointer, _ row: SQLiteStatement) throws -> Bool
+    /// Called with a document that matches: its body, and the statement whose row it is. False ends the scan.
+    ///
+    /// The document's key is the row's first column, which only those ask for that need it.
+    typealias Visit = (_ body: UnsafeRawBufferPointer, _ row: SQLiteStatement) throws -> Bool
 
     /// Calls `visit` with each matching document once, in the order of the plan's access.
     ///
@@ -50,7 +52,7 @@ extension PreparedQuery {
             if let body = Self.body(of: handle) {
                 let id = usesID ? id(of: rows) : UnsafeRawBufferPointer(start: nil, count: 0)
                 if evaluator.matches(body: body, id: id) {
-                    guard try visit(sqlite3_column_int64(handle, 0), body, rows) else {
+                    guard try visit(body, rows) else {
                         rows.reset()
                         return false
                     }
@@ -70,7 +72,7 @@ extension PreparedQuery {
         var code = sqlite3_step(handle)
         while code == SQLITE_ROW {
             if let body = Self.body(of: handle) {
-                guard try visit(sqlite3_column_int64(handle, 0), body, rows) else {
+                guard try visit(body, rows) else {
                     rows.reset()
                     return false
                 }
@@ -182,7 +184,7 @@ extension PreparedQuery {
             }
         }
         var count = 0
-        try scan(needsID: false) { _, _, _ in
+        try scan(needsID: false) { _, _ in
             count += 1
             return true
         }

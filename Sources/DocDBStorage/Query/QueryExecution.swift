@@ -38,8 +38,8 @@ package struct QueryExecution {
     package func forEach(_ body: (QueryRow) throws -> Bool) throws {
         guard let query = try prepared(isOrdered: true) else { return }
         try query.running {
-            try query.forEachResult(definition) { key, bytes, row in
-                try body(QueryRow(key: key, id: query.id(of: row), body: bytes))
+            try query.forEachResult(definition) { bytes, row in
+                try body(QueryRow(key: row.int(0), id: query.id(of: row), body: bytes))
             }
         }
     }
@@ -114,7 +114,7 @@ package struct QueryExecution {
         guard definition.limit != 0, let query = try prepared(isOrdered: false) else { return false }
         var rest = definition.offset
         return try query.running {
-            try !query.scan(needsID: false) { _, _, _ in
+            try !query.scan(needsID: false) { _, _ in
                 defer { rest -= 1 }
                 return rest > 0
             }

@@ -28,6 +28,8 @@ struct ResultSorter: ~Copyable {
     private var bytes = ByteBuffer(capacity: 4096)
     private var entries: [Entry] = []
     private var heap: [Kept] = []
+    /// The head of the last result that is kept once there are as many as are wanted: greater ones need no other look.
+    private var lastHead = UInt64.max
 
     init(limit: Int?) {
         self.limit = limit.flatMap { $0 <= Self.heapCountLimit ? $0 : nil }
@@ -39,12 +41,14 @@ struct ResultSorter: ~Copyable {
     /// Tells whether a result whose sort key begins so may be one of those that are kept.
     @inline(__always)
     func mayKeep(beginning: UnsafeRawBufferPointer) -> Bool {
+        if beginning.count >= 8, Self.head(of: beginning) > lastHead { return false }
+        return mayKeepTie(beginning: beginning)
+    }
+
+    @inline(never)
+    private func mayKeepTie(beginning: UnsafeRawBufferPointer) -> Bool {
         guard let limit, heap.count == limit else { return true }
         guard let last = heap.first else { return false }
-        if beginning.count >= 8 {
-            let head = Self.head(of: beginning)
-            if head != last.head { return head < last.head }
-        }
         return last.bytes.withUnsafeBytes { bytes in
             CBOR.compare(beginning, UnsafeRawBufferPointer(rebasing: bytes.prefix(beginning.count))) <= 0
         }
@@ -63,6 +67,7 @@ struct ResultSorter: ~Copyable {
             } else {
                 push(Kept(head: head, bytes: [UInt8](sortKey), key: key))
             }
+            if limit > 0, heap.count == limit { lastHead = heap[0].head }
             return
         }
         guard bytes.count + (entries.count + 1) * MemoryLayout<Entry>.stride <= Self.byteCountLimit else {
@@ -80,6 +85,7 @@ struct ResultSorter: ~Copyable {
         if limit != nil {
             let sorted = heap.sorted { Self.precedes($0, $1) }
             heap = []
+            lastHead = .max
             return sorted.map(\.key)
         }
         let base = bytes.start
