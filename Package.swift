@@ -39,7 +39,8 @@ let package = Package(
         .target(
             name: "Schemas", path: "Schemas",
             exclude: [
-                "README.md", "change-log.md", "document-body.md", "document-state.md", "order-encoding.md", "predicates.md",
+                "README.md", "change-log.md", "document-body.md", "document-state.md", "order-encoding.md",
+                "predicates.md",
             ],
             resources: [.embedInCode("store.sql"), .embedInCode("collection.sql"), .embedInCode("index.sql")],
             swiftSettings: settings),
