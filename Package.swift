@@ -53,7 +53,7 @@ let package = Package(
         .target(
             name: "DocDBLive", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"], swiftSettings: settings),
         .target(
-            name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"],
+            name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBLive"],
             swiftSettings: settings),
 
         // Tools.
@@ -77,7 +77,8 @@ let package = Package(
             name: "DocDBStorageTests",
             dependencies: ["DocDBStorage", "DocDBQuery", "DocDBCore", "CSQLite"], swiftSettings: settings),
         .testTarget(
-            name: "DocDBLiveTests", dependencies: ["DocDBLive", "DocDBQuery", "DocDBCore"], swiftSettings: settings),
+            name: "DocDBLiveTests", dependencies: ["DocDBLive", "DocDBStorage", "DocDBQuery", "DocDBCore"],
+            swiftSettings: settings),
         .testTarget(
             name: "DocDBTests", dependencies: ["DocDB"], swiftSettings: settings),
         .testTarget(name: "DocDBInspectTests", dependencies: ["DocDBInspect", "DocDB"], swiftSettings: settings),

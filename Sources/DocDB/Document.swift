@@ -19,6 +19,9 @@ public struct Document: Sendable {
     /// Creates a document of bytes that are shared.
     init(_ shared: SharedDocument) { self.shared = shared }
 
+    /// Tells whether this is the same document with the same bytes.
+    func hasSameBytes(as other: Document) -> Bool { SharedDocument.areSame(shared, other.shared) }
+
     /// Creates a document from encoded bytes, which are copied.
     @inline(__always)
     init(id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, names: FieldNames) {

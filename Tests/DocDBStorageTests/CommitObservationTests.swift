@@ -16,7 +16,7 @@ struct CommitObservationTests {
         let names: FieldNames
         init(_ names: FieldNames) { self.names = names }
 
-        func didCommit(_ changes: CommittedChanges) {
+        func didCommit(_ changes: CommittedChanges) -> [String: Int64]? {
             let heard = changes.changes.map { change in
                 changes.withBytes(of: change) { id, before, after in
                     Heard(
@@ -26,6 +26,7 @@ struct CommitObservationTests {
                 }
             }
             commits.withLock { $0.append(heard) }
+            return nil
         }
 
         func take() -> [[Heard]] {

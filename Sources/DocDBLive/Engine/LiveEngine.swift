@@ -4,10 +4,25 @@ package import DocDBStorage
 import Synchronization
 
 /// Keeps the live queries of one store up to date: hears of each commit and tells only the queries that it concerns.
+///
+/// Locks, in the order in which they may be taken: `registering`, then the store's write lock, then `state`; a query's own
+/// lock is never taken under `state`. Commits come under the write lock, so they must not take `registering`: that is why
+/// removing a registration does not tell the store, and the next commit that nobody wants does. The store owns the engine.
 package final class LiveEngine: CommitObserver {
     private struct Registration {
-        weak var query: LiveQuery?
+        weak var target: (any LiveTarget)?
         var collection: String
+        var wantsContents: Bool
+    }
+
+    private struct CatalogRegistration {
+        weak var target: (any CatalogTarget)?
+    }
+
+    /// The engine's number of a collection, kept for good, and how many queries it has.
+    private struct ObservedCollection {
+        let number: Int64
+        var count = 0
     }
 
     private struct State: ~Copyable, @unchecked Sendable {
@@ -15,22 +30,20 @@ package final class LiveEngine: CommitObserver {
         let matcher: QueryMatcher
         var documents = SharedDocuments()
         var registrations: [MatcherID: Registration] = [:]
-        /// The engine's numbers of the observed collections, and how many queries each has.
-        var collections: [String: (number: Int64, count: Int)] = [:]
-        var nextCollection: Int64 = 1
+        var collections: [String: ObservedCollection] = [:]
+        var catalogTargets: [Int: CatalogRegistration] = [:]
+        var nextCatalogTarget = 0
         var matches: [QueryMatcher.Match] = []
-    }
 
-    private struct Owner: ~Copyable {
-        /// The store, which owns the engine.
-        weak var store: Store?
+        /// The numbers of the collections that have queries.
+        var observed: [String: Int64] { collections.filter { $0.value.count > 0 }.mapValues(\.number) }
     }
 
     private let names: FieldNames
-    /// Guards the matcher and the registrations; taken by the writer's thread for each commit.
+    /// Guards the matcher and the registrations; taken by the writer's thread for each commit, and held briefly.
     private let state: Mutex<State>
-    /// Serialises changes of what is observed, so that the store and the registrations agree.
-    private let registering: Mutex<Owner>
+    /// Serialises additions, so that the store is told of them in their order. Held while waiting for the write lock.
+    private let registering = Mutex<Void>(())
 
     /// The engine of a store, made when it is first asked for; the store keeps it.
     package static func of(_ store: Store) -> LiveEngine {
@@ -43,60 +56,72 @@ package final class LiveEngine: CommitObserver {
     }
 
     private init(store: Store) {
-        registering = Mutex(Owner(store: store))
         names = store.names
         state = Mutex(State(matcher: QueryMatcher(names: store.names)))
     }
 
     // MARK: Registering
 
-    /// Begins to observe for a query; commits from now on reach it.
-    func register(_ query: LiveQuery, _ definition: QueryDefinition) throws -> MatcherID {
-        try registering.withLock { owner in
+    /// Begins to observe for a query; commits that end after this returns reach it.
+    func register(_ target: some LiveTarget, _ definition: QueryDefinition, in store: Store) throws -> MatcherID {
+        try store.checkIsObservable()
+        return try registering.withLock { _ in
             let (id, isNew) = state.withLock { state -> (MatcherID, Bool) in
-                let known = state.collections[definition.collection]
-                let number = known?.number ?? state.nextCollection
-                if known == nil { state.nextCollection += 1 }
-                state.collections[definition.collection] = (number, (known?.count ?? 0) + 1)
-                let id = state.matcher.add(collection: number, filter: definition.filter)
-                state.registrations[id] = Registration(query: query, collection: definition.collection)
-                return (id, known == nil)
+                var collection =
+                    state.collections[definition.collection]
+                    ?? ObservedCollection(number: Int64(state.collections.count + 1))
+                collection.count += 1
+                state.collections[definition.collection] = collection
+                let id = state.matcher.add(collection: collection.number, filter: definition.filter)
+                state.registrations[id] = Registration(
+                    target: target, collection: definition.collection, wantsContents: target.wantsContents)
+                return (id, collection.count == 1)
             }
             guard isNew else { return id }
             do {
-                try observe(owner.store)
+                try observe(store)
             } catch {
-                remove(id)
+                unregister(id)
                 throw error
             }
             return id
         }
     }
 
-    /// Ends observing for a query.
+    /// Ends observing for a query, from any thread, the writer's too.
     func unregister(_ id: MatcherID) {
-        registering.withLock { owner in
-            // Where the store is closed nobody is told any more, which is what is wanted.
-            if remove(id) { try? observe(owner.store) }
-        }
-    }
-
-    /// Removes a registration; returns whether its collection has no other.
-    @discardableResult
-    private func remove(_ id: MatcherID) -> Bool {
         state.withLock { state in
-            guard let registration = state.registrations.removeValue(forKey: id) else { return false }
+            guard let registration = state.registrations.removeValue(forKey: id) else { return }
             state.matcher.remove(id)
-            guard let known = state.collections[registration.collection] else { return false }
-            let isLast = known.count <= 1
-            state.collections[registration.collection] = isLast ? nil : (known.number, known.count - 1)
-            return isLast
+            state.collections[registration.collection]?.count -= 1
         }
     }
 
-    private func observe(_ store: Store?) throws {
-        let numbers = state.withLock { $0.collections.mapValues { $0.number } }
-        try store?.observe(numbers, by: numbers.isEmpty ? nil : self)
+    /// Begins to tell of added collections; returns the handle that ends it.
+    func register(_ target: some CatalogTarget, in store: Store) throws -> Int {
+        try store.checkIsObservable()
+        return try registering.withLock { _ in
+            let id = state.withLock { state -> Int in
+                state.nextCatalogTarget += 1
+                state.catalogTargets[state.nextCatalogTarget] = CatalogRegistration(target: target)
+                return state.nextCatalogTarget
+            }
+            do {
+                try observe(store)
+            } catch {
+                unregister(catalogTarget: id)
+                throw error
+            }
+            return id
+        }
+    }
+
+    /// Ends telling of added collections.
+    func unregister(catalogTarget id: Int) { state.withLock { state in state.catalogTargets[id] = nil } }
+
+    private func observe(_ store: Store) throws {
+        let numbers = state.withLock { $0.observed }
+        try store.observe(numbers, by: self)
     }
 
     // MARK: Documents
@@ -116,41 +141,72 @@ package final class LiveEngine: CommitObserver {
 
     // MARK: Commits
 
-    package func didCommit(_ changes: CommittedChanges) {
-        let work = state.withLock { state in
-            Self.distribute(changes, &state, names)
+    package func didCommit(_ changes: CommittedChanges) -> [String: Int64]? {
+        let (work, observed) = state.withLock { state -> (Work, [String: Int64]?) in
+            let work = Self.distribute(changes, &state, names)
+            // Where the last query of a collection has gone, its changes need not be collected from now on.
+            let isWanted = changes.changes.allSatisfy { state.matcher.hasPredicates(collection: $0.collection) }
+            return (work, isWanted ? nil : state.observed)
         }
-        for (query, changed) in work { query.apply(changed, sequence: changes.sequence) }
+        for item in work.items { item.target.apply(item.changes, sequence: changes.sequence) }
+        return observed
+    }
+
+    package func didChangeCatalog() {
+        let targets = state.withLock { state in state.catalogTargets.values.compactMap { $0.target } }
+        for target in targets { target.catalogDidChange() }
+    }
+
+    package func didClose() {
+        let (targets, catalogTargets) = state.withLock { state in
+            (state.registrations.values.compactMap { $0.target }, state.catalogTargets.values.compactMap { $0.target })
+        }
+        for target in targets { target.storeDidClose() }
+        for target in catalogTargets { target.storeDidClose() }
+    }
+
+    /// What a commit means to the queries that it concerns.
+    private struct Work {
+        var places: [MatcherID: Int] = [:]
+        var items: [(target: any LiveTarget, wantsContents: Bool, changes: [LiveChange])] = []
     }
 
     /// Finds the queries that a commit concerns, and what it did to the documents of each.
+    ///
+    /// The targets are kept in the result, so that none of them ends under the lock.
     private static func distribute(
         _ changes: CommittedChanges, _ state: inout State, _ names: FieldNames
-    ) -> [(LiveQuery, [LiveQuery.Change])] {
-        var places: [MatcherID: Int] = [:]
-        var work: [(LiveQuery, [LiveQuery.Change])] = []
+    ) -> Work {
+        var work = Work()
         for change in changes.changes {
             changes.withBytes(of: change) { id, before, after in
                 state.matcher.match(
                     collection: change.collection, before: before, after: after, id: id, into: &state.matches)
-                guard !state.matches.isEmpty else { return }
                 var content: SharedDocument?
                 for match in state.matches {
                     let place: Int
-                    if let known = places[match.id] {
+                    if let known = work.places[match.id] {
                         place = known
                     } else {
-                        guard let query = state.registrations[match.id]?.query else { continue }
-                        place = work.count
-                        places[match.id] = place
-                        work.append((query, []))
+                        guard let registration = state.registrations[match.id], let target = registration.target else {
+                            continue
+                        }
+                        place = work.items.count
+                        work.places[match.id] = place
+                        work.items.append((target, registration.wantsContents, []))
                     }
-                    if match.matchesAfter, content == nil, let after {
-                        content = SharedDocument(
-                            state.documents.content(
-                                collection: change.collection, key: change.key, id: id, body: after, names: names))
+                    var item = LiveChange(
+                        key: change.key, matchedBefore: match.matchedBefore, matchesAfter: match.matchesAfter)
+                    if match.matchesAfter, work.items[place].wantsContents, let after {
+                        let shared =
+                            content
+                            ?? SharedDocument(
+                                state.documents.content(
+                                    collection: change.collection, key: change.key, id: id, body: after, names: names))
+                        content = shared
+                        item.content = shared
                     }
-                    work[place].1.append(.init(key: change.key, content: match.matchesAfter ? content : nil))
+                    work.items[place].changes.append(item)
                 }
             }
         }

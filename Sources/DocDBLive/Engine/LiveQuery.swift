@@ -8,13 +8,7 @@ import Synchronization
 /// Pull-based: a commit updates the window and calls `wake` once; the consumer calls `take` when it is ready and gets
 /// everything since the last time in one delivery. The first delivery, and a window that has run dry, read the store on
 /// the consumer's thread, never on the writer's.
-package final class LiveQuery: Sendable {
-    /// What one commit made of one document, as the query sees it; nil where it does not match any more.
-    struct Change: Sendable {
-        var key: Int64
-        var content: SharedDocument?
-    }
-
+package final class LiveQuery: LiveSource, LiveTarget {
     /// What a consumer gets.
     package enum Delivery: Sendable {
         case initial(ResultSnapshot<SharedDocument>)
@@ -36,10 +30,12 @@ package final class LiveQuery: Sendable {
         /// The newest commit that the rows loaded last include.
         var loadedSequence: Int64 = 0
         /// Commits that came while loading.
-        var waiting: [(sequence: Int64, changes: [Change])] = []
+        var waiting: [(sequence: Int64, changes: [LiveChange])] = []
         var hasDelivered = false
         /// Whether the consumer has been woken and has not taken since.
         var isAwake = false
+        /// Whether the store has closed: what is pending is still taken, then the query ends.
+        var isStoreClosed = false
         var keys: RowKeyMaker
         var id: MatcherID?
         /// The store, which a query that is kept too long does not keep open.
@@ -66,7 +62,7 @@ package final class LiveQuery: Sendable {
             State(
                 window: ResultWindow(limit: definition.limit, offset: definition.offset),
                 keys: try RowKeyMaker(definition, names: store.names), store: store))
-        let id = try engine.register(self, definition)
+        let id = try engine.register(self, definition, in: store)
         state.withLock { $0.id = id }
     }
 
@@ -86,7 +82,19 @@ package final class LiveQuery: Sendable {
 
     // MARK: Commits, on the writer's thread
 
-    func apply(_ changes: [Change], sequence: Int64) {
+    var wantsContents: Bool { true }
+
+    func storeDidClose() {
+        let mustWake = state.withLock { state -> Bool in
+            state.isStoreClosed = true
+            guard state.phase != .closed, !state.isAwake else { return false }
+            state.isAwake = true
+            return true
+        }
+        if mustWake { wake() }
+    }
+
+    func apply(_ changes: [LiveChange], sequence: Int64) {
         let mustWake = state.withLock { state -> Bool in
             switch state.phase {
             case .closed, .empty: return false
@@ -104,7 +112,7 @@ package final class LiveQuery: Sendable {
         if mustWake { wake() }
     }
 
-    private static func apply(_ changes: [Change], to state: inout State) {
+    private static func apply(_ changes: [LiveChange], to state: inout State) {
         state.window.apply(
             changes.map { change in
                 guard let content = change.content, let key = state.keys.key(of: content, change.key) else {
@@ -116,36 +124,53 @@ package final class LiveQuery: Sendable {
 
     // MARK: Taking, on the consumer's thread
 
+    package var hasEnded: Bool { state.withLock { $0.phase == .closed } }
+
+    package var readsNext: Bool {
+        state.withLock { $0.phase == .empty || $0.phase == .live && $0.window.neededRefill != nil }
+    }
+
     /// What has changed since the last time, in one delivery; nil where nothing visible has, or the query has ended.
     ///
     /// - Throws: What reading the store throws; the next call reads again.
     package func take() throws -> Delivery? {
         try taking.withLock { _ in
             while true {
-                let step = state.withLock { state -> Step in
-                    state.isAwake = false
-                    if state.phase == .closed { return .deliver(nil) }
-                    if state.phase == .empty || state.window.neededRefill != nil {
-                        state.phase = .loading
-                        return .load
-                    }
-                    guard state.hasDelivered else {
-                        state.hasDelivered = true
-                        return .deliver(.initial(state.window.takeSnapshot()))
-                    }
-                    return .deliver(
-                        state.window.takeEvent(isSame: SharedDocument.areSame).map { .update($0) })
-                }
+                let step = state.withLock { state in Self.nextStep(&state) }
                 switch step {
                 case .deliver(let delivery): return delivery
                 case .load: try load()
+                case .end:
+                    close()
+                    return nil
                 }
             }
         }
     }
 
+    private static func nextStep(_ state: inout State) -> Step {
+        state.isAwake = false
+        switch state.phase {
+        case .closed: return .deliver(nil)
+        case .empty, .live, .loading:
+            if state.phase == .empty || state.window.neededRefill != nil {
+                // A closed store can be read no more.
+                if state.isStoreClosed { return .end }
+                state.phase = .loading
+                return .load
+            }
+        }
+        guard state.hasDelivered else {
+            state.hasDelivered = true
+            return .deliver(.initial(state.window.takeSnapshot()))
+        }
+        if let event = state.window.takeEvent(isSame: SharedDocument.areSame) { return .deliver(.update(event)) }
+        return state.isStoreClosed ? .end : .deliver(nil)
+    }
+
     private enum Step {
         case load
+        case end
         case deliver(Delivery?)
     }
 
@@ -176,50 +201,40 @@ package final class LiveQuery: Sendable {
     }
 
     private func readRows(capacity: Int?) throws -> ([ResultRow<SharedDocument>], Int64) {
-        guard let store = state.withLock({ $0.store }) else {
-            throw DocDBError(.databaseClosed, "the database of the live query has been closed; open it again")
-        }
+        guard let store = state.withLock({ $0.store }) else { throw LiveFailure.databaseClosed }
         return try store.read { context in
-            var keys = try RowKeyMaker(definition, names: context.names)
-            var rows: [ResultRow<SharedDocument>] = []
             let sequence = try ChangeLogReader(connection: context.connection).lastSequence()
-            try QueryExecution(definition.limited(to: capacity, offset: 0), in: context).forEach { row in
-                let content = engine.content(
-                    collection: definition.collection, key: row.key, id: row.id, body: row.body)
-                guard let key = keys.key(of: content, row.key) else {
-                    throw DocDBError(
-                        .corrupted, "a document of the live query is damaged; verify the store and restore a backup")
-                }
-                rows.append(ResultRow(sortKey: key, key: row.key, document: content))
-                return true
+            let rows = try definition.limited(to: capacity, offset: 0).resultRows(in: context) { row in
+                engine.content(collection: definition.collection, key: row.key, id: row.id, body: row.body)
             }
             return (rows, sequence)
         }
     }
 }
 
-/// Makes the sort keys of a query's rows: those of its sort order, or of storage where it has none.
-struct RowKeyMaker: ~Copyable {
-    private let sort: [SortKey]
-    private let names: FieldNames
-    private var encoder: SortKeyEncoder
-    private var buffer = ByteBuffer(capacity: 128)
-
-    init(_ definition: QueryDefinition, names: FieldNames) throws(DocDBError) {
-        sort = definition.sort
-        self.names = names
-        encoder = try SortKeyEncoder(definition.sort, names: names)
-    }
-
-    /// The sort key of a document; nil where its bytes are damaged.
-    mutating func key(of document: SharedDocument, _ key: Int64) -> RowKey? {
-        buffer.removeAll()
-        guard !sort.isEmpty else {
-            buffer.appendBigEndian(key)
-            return RowKey(buffer.array)
+extension QueryDefinition {
+    /// The results of this query at one moment, as rows of a window.
+    func resultRows(
+        in context: ReadContext, content: (QueryRow) throws -> SharedDocument
+    ) throws -> [ResultRow<SharedDocument>] {
+        var keys = try RowKeyMaker(self, names: context.names)
+        var rows: [ResultRow<SharedDocument>] = []
+        try QueryExecution(self, in: context).forEach { row in
+            let document = try content(row)
+            guard let key = keys.key(of: document, row.key) else {
+                throw DocDBError(
+                    .corrupted, "a document of the live query is damaged; verify the store and restore a backup")
+            }
+            rows.append(ResultRow(sortKey: key, key: row.key, document: document))
+            return true
         }
-        if encoder.needsRecompile(names), let renewed = try? SortKeyEncoder(sort, names: names) { encoder = renewed }
-        let isSound = document.content.withBytes { id, body, _ in encoder.append(body: body, id: id, to: &buffer) }
-        return isSound ? RowKey(buffer.array) : nil
+        return rows
+    }
+}
+
+/// The failures of live sources.
+enum LiveFailure {
+    static var databaseClosed: DocDBError {
+        DocDBError(.databaseClosed, "the database of the live query has been closed; open it again")
     }
 }

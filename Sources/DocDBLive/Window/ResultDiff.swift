@@ -42,7 +42,9 @@ package struct ResultDiff: Equatable, Sendable {
     /// Returns the new array, given the old one and the new elements by their new index. O(n).
     ///
     /// The element is asked for only where the difference names its index.
-    package func applying<Element>(to old: [Element], element: (Int) -> Element) -> [Element] {
+    package func applying<Element>(
+        to old: [Element], element: (Int) throws -> Element
+    ) rethrows -> [Element] {
         let removed = Self.merged(deletions, moves.map(\.source).sorted())
         let inserted = Self.merged(insertions, moves.map(\.target))
         var result: [Element] = []
@@ -51,7 +53,7 @@ package struct ResultDiff: Equatable, Sendable {
         var nextInserted = 0
         for index in 0...old.count {
             while nextInserted < inserted.count, inserted[nextInserted] == result.count {
-                result.append(element(result.count))
+                result.append(try element(result.count))
                 nextInserted += 1
             }
             guard index < old.count else { break }
@@ -61,7 +63,7 @@ package struct ResultDiff: Equatable, Sendable {
                 result.append(old[index])
             }
         }
-        for index in updates { result[index] = element(index) }
+        for index in updates { result[index] = try element(index) }
         return result
     }
 

@@ -68,6 +68,7 @@ package final class Store: Sendable {
         }
         guard isClosed.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
         readers.close()
+        defer { observerSlot.withLock { $0 }?.didClose() }
         try writer?.close()
     }
 

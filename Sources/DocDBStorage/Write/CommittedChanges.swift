@@ -43,7 +43,18 @@ package final class CommittedChanges: Sendable {
 /// Hears of every commit that changed an observed collection, on the writer's thread and in commit order.
 package protocol CommitObserver: AnyObject, Sendable {
     /// Tells of a commit; the write that made it returns only after this has. Must be brief, and must not write.
-    func didCommit(_ changes: CommittedChanges)
+    ///
+    /// - Returns: the collections to observe from now on, fewer than before; nil for the same.
+    func didCommit(_ changes: CommittedChanges) -> [String: Int64]?
+    /// Tells that a commit added a collection or changed the indexes of one; under the same rules.
+    func didChangeCatalog()
+    /// Tells that the store has closed, on the thread that closed it; nothing is told after that.
+    func didClose()
+}
+
+extension CommitObserver {
+    package func didChangeCatalog() {}
+    package func didClose() {}
 }
 
 /// Collects what a transaction changes in observed collections.

@@ -143,7 +143,8 @@ final class StoreWriter: @unchecked Sendable {
 
     /// Commits what the transactions since `begin` have written, and tells the readers.
     func commit() throws(DocDBError) {
-        if state.isCatalogChanged {
+        let isCatalogChanged = state.isCatalogChanged
+        if isCatalogChanged {
             let connection = connection
             try readers.publish(state.catalog) { () throws(DocDBError) in try connection.prepare("COMMIT").run() }
             state.isCatalogChanged = false
@@ -157,7 +158,12 @@ final class StoreWriter: @unchecked Sendable {
         if isFullySynchronous { synchronizedSequence.store(last, ordering: .releasing) }
         if state.mustErase { eraseEvicted() }
         scratch.pointee.trim()
-        if !scratch.pointee.capture.isEmpty { observer?.didCommit(scratch.pointee.capture.take(sequence: last)) }
+        if isCatalogChanged { observer?.didChangeCatalog() }
+        if !scratch.pointee.capture.isEmpty, let observer,
+            let collections = observer.didCommit(scratch.pointee.capture.take(sequence: last))
+        {
+            observe(collections, by: observer)
+        }
     }
 
     /// Sets who hears of commits that change these collections, which need not exist yet, under the observer's numbers.
