@@ -108,6 +108,26 @@ struct BackupTests {
         #expect(errorCode { try store.backup(to: place.directory + "/missing/a.docdb") } == .storageFailed)
     }
 
+    @Test("to one path from many threads succeeds once, and touches nothing beside it")
+    func isAlone() throws {
+        let place = TemporaryStore("backup")
+        let store = try place.open()
+        for number in Int64(0)..<50 { try store.put(["_id": .int(number)]) }
+        let path = place.directory + "/target.docdb"
+        let bystander = try Store(path: path + ".partial")
+        try bystander.put(["_id": 7])
+        try bystander.close()
+        let successCount = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            if (try? store.backup(to: path)) != nil { successCount.add(1, ordering: .relaxed) }
+        }
+        #expect(successCount.load(ordering: .relaxed) == 1)
+        let backup = try Store(path: path)
+        #expect(try backup.all().count == 50)
+        #expect(try Store(path: path + ".partial").all() == [7: [:]])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.directory).count == 3)
+    }
+
     @Test("that fails half-way leaves nothing, and the store as it was", arguments: [0, 4_096, 20_000, 100_000])
     func failsHalfWay(limit: Int) async throws {
         let place = TemporaryStore("backup")

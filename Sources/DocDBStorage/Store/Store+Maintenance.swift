@@ -24,7 +24,8 @@ extension Store {
 
     /// Writes a copy of the store, as it stands now, to a new directory.
     ///
-    /// The copy takes an actor of its own when it is first written to.
+    /// The copy takes an actor of its own when it is first written to. It is made under the name `path.partial-` and eight
+    /// random digits, which is what a process that is killed meanwhile leaves.
     ///
     /// - Throws: `misuse` where something exists at `path`; `diskFull` or `storageFailed` where writing fails, after
     ///   which nothing is left at `path`.
@@ -34,11 +35,9 @@ extension Store {
             throw DocDBError(.misuse, "a backup's path is empty or has a NUL; name a directory that does not exist yet")
         }
         let target = StoreDirectory(path)
-        guard Platform.fileKind(target.path) == .missing else {
-            throw DocDBError(.misuse, "\(target.path) exists already; name a path for the backup that does not exist")
-        }
-        let partial = StoreDirectory(target.path + ".partial")
-        Self.discard(partial)
+        try Self.requireMissing(target)
+        let suffix = options.randomBytes(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let partial = StoreDirectory(target.path + ".partial-" + suffix)
         try Platform.makeDirectory(partial.path)
         do {
             try readers.outsideTransaction { context in
@@ -52,11 +51,18 @@ extension Store {
             if Platform.fileKind(directory.writeAheadLog) == .file {
                 try Platform.synchronizeFile(directory.writeAheadLog)
             }
+            try Self.requireMissing(target)
             try Platform.rename(partial.path, to: target.path)
             Platform.synchronizeDirectory(target.parent)
         } catch {
             Self.discard(partial)
             throw error
+        }
+    }
+
+    private static func requireMissing(_ target: StoreDirectory) throws(DocDBError) {
+        guard Platform.fileKind(target.path) == .missing else {
+            throw DocDBError(.misuse, "\(target.path) exists already; name a path for the backup that does not exist")
         }
     }
 
