@@ -18,7 +18,7 @@ final class Scope: @unchecked Sendable {
         var context: ReadContext?
         var transaction: WriteTransaction?
         /// The collections that were asked for, by name.
-        var collections: [(name: String, reader: CollectionReader?)] = []
+        var collections: [(name: CollectionName, reader: CollectionReader?)] = []
         var id = ByteBuffer(capacity: 320)
         var body = ByteBuffer(capacity: 512)
     }
@@ -86,6 +86,7 @@ final class Scope: @unchecked Sendable {
     /// The place of a collection among those that were asked for.
     func slot(of name: String) -> Int {
         let collections = content.pointee.collections
+        let name = CollectionName(name)
         for index in collections.indices where collections[index].name == name { return index }
         content.pointee.collections.append((name, nil))
         return collections.count
@@ -101,7 +102,7 @@ final class Scope: @unchecked Sendable {
 
     @inline(never)
     private func findReader(_ slot: Int, _ context: ReadContext) throws(DocDBError) -> CollectionReader? {
-        let name = content.pointee.collections[slot].name
+        let name = content.pointee.collections[slot].name.text
         guard let reader = try context.collection(name) else {
             try Catalog.validate(collectionName: name)
             return nil

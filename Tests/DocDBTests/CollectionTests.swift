@@ -133,18 +133,41 @@ import Testing
         for price in 0..<20 {
             try cars.insert(["state": price % 2 == 0 ? "for sale" : "sold", "price": .int(Int64(price))])
         }
-        try cars.createIndex(["state", "price:desc"])
-        try cars.createIndex(["seller.name"])
+        #expect(try cars.createIndex(["state", "price:desc"]))
+        #expect(try cars.createIndex(["seller.name"]))
         #expect(try cars.indexes().map(\.paths) == [["state", "price:desc"], ["seller.name"]])
         #expect(try cars.indexes().map(\.description) == ["state, price desc", "seller.name"])
         #expect(try cars.find("state == 'sold' && price < 10").explain().contains("state, price desc"))
         #expect(try cars.find("state == 'sold' && price < 10").count() == 5)
-        #expect(errorCode { try cars.createIndex(["state", "price:desc"]) } == .invalidIndex)
+        #expect(try !cars.createIndex([" state ", "price desc"]))
+        #expect(try cars.indexes().count == 2)
         #expect(errorCode { try cars.createIndex([]) } == .invalidIndex)
         #expect(errorCode { try cars.createIndex(["state ==="]) } == .invalidIndex)
         for definition in try cars.indexes() { try cars.dropIndex(definition.paths) }
         #expect(try cars.indexes().isEmpty)
         #expect(errorCode { try cars.dropIndex(["seller.name"]) } == .invalidIndex)
         #expect(try cars.find("state == 'sold' && price < 10").count() == 5)
+    }
+
+    @Test("whose names differ in Unicode normalisation alone are two")
+    func names() throws {
+        let db = database.db
+        let composed = "caf\u{E9}"
+        let decomposed = "cafe\u{301}"
+        try db.collection(composed).insert(["_id": 1, "form": "composed"])
+        try db.collection(decomposed).insert(["_id": 1, "form": "decomposed"])
+        func forms() throws -> [Value?] {
+            try [composed, decomposed].map { try db.collection($0).find(id: 1)?["form"] }
+        }
+        #expect(try forms() == ["composed", "decomposed"])
+        // In the order of their bytes: an accent of its own comes after the plain letter.
+        #expect(try db.collectionNames().map { Array($0.utf8) } == [Array(decomposed.utf8), Array(composed.utf8)])
+        try db.write { tx in
+            let forms = try [composed, decomposed].map { try tx.collection($0).find(id: 1)?["form"] }
+            #expect(forms == ["composed", "decomposed"])
+            try tx.collection(decomposed).remove(1)
+        }
+        #expect(try forms() == ["composed", nil])
+        #expect(try db.verify().isEmpty)
     }
 }

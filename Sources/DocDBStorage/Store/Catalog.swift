@@ -2,16 +2,18 @@ package import DocDBCore
 
 /// What collections and indexes a store has, at one moment.
 package struct Catalog: Sendable {
-    package private(set) var collections: [String: CollectionInfo] = [:]
+    private var collections: [CollectionName: CollectionInfo] = [:]
 
     package init() {}
 
     /// The collections' names, in the order of their bytes.
-    package var names: [String] { collections.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+    package var names: [String] {
+        collections.keys.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
 
     package subscript(name: String) -> CollectionInfo? {
-        get { collections[name] }
-        set { collections[name] = newValue }
+        get { collections[CollectionName(name)] }
+        set { collections[CollectionName(name)] = newValue }
     }
 
     /// The collection with this number, or nil where there is none.
@@ -28,7 +30,7 @@ package struct Catalog: Sendable {
             guard 1...Int64(Int32.max) ~= info.number else {
                 throw DocDBError(.corrupted, "the table of collections is damaged; restore a backup of the store")
             }
-            collections[info.name] = info
+            self[info.name] = info
             names[info.number] = info.name
         }
         let indexes = try connection.prepare("SELECT number, collection, definition FROM indexes ORDER BY number")
@@ -36,13 +38,13 @@ package struct Catalog: Sendable {
         while try indexes.step() {
             guard let name = names[indexes.int(1)] else { continue }
             let definition = try IndexDefinition(text: indexes.text(2))
-            collections[name]?.indexes.append(IndexInfo(number: indexes.int(0), definition: definition))
+            self[name]?.indexes.append(IndexInfo(number: indexes.int(0), definition: definition))
         }
     }
 
     /// Checks a collection's name: 1 to 128 bytes, not beginning with two underscores.
     package static func validate(collectionName name: String) throws(DocDBError) {
-        guard !name.isEmpty, name.utf8.count <= Limits.collectionNameByteCount, !name.hasPrefix("__"),
+        guard !name.isEmpty, name.utf8.count <= Limits.collectionNameByteCount, !name.utf8.starts(with: "__".utf8),
             !name.utf8.contains(0)
         else {
             throw DocDBError(
@@ -50,6 +52,24 @@ package struct Catalog: Sendable {
                 "a collection's name has 1 to \(Limits.collectionNameByteCount) bytes, no NUL, and does not begin with '__'; choose another"
             )
         }
+    }
+}
+
+/// The name of a collection as a key: two names are one only where their bytes are, as in the database.
+///
+/// A plain `String` would take names that differ in Unicode normalisation for the same.
+package struct CollectionName: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package static func == (left: CollectionName, right: CollectionName) -> Bool {
+        left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
 

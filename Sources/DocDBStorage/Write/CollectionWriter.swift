@@ -26,7 +26,7 @@ final class CollectionWriter {
     init(info: CollectionInfo, writer: StoreWriter) throws(DocDBError) {
         self.info = info
         self.writer = writer
-        observedNumber = writer.observedCollections[info.name]
+        observedNumber = writer.observedCollections[CollectionName(info.name)]
         let connection = writer.connection
         let table = "documents_\(info.number)"
         insertStatement = try connection.prepare(

@@ -45,7 +45,7 @@ final class StoreWriter: @unchecked Sendable {
     var collections: [Int64: CollectionWriter] = [:]
     /// Who hears of commits, and of which collections, by name.
     private(set) weak var observer: (any CommitObserver)?
-    private(set) var observedCollections: [String: Int64] = [:]
+    private(set) var observedCollections: [CollectionName: Int64] = [:]
     /// The collection that was written to last.
     var lastCollection: CollectionWriter?
     /// Buffers of the transaction that runs, behind a pointer so that hot paths pay no exclusivity checks.
@@ -169,9 +169,10 @@ final class StoreWriter: @unchecked Sendable {
     /// Sets who hears of commits that change these collections, which need not exist yet, under the observer's numbers.
     func observe(_ collections: [String: Int64], by observer: (any CommitObserver)?) {
         self.observer = observer
-        observedCollections = observer == nil ? [:] : collections
+        observedCollections = [:]
+        if observer != nil { for (name, number) in collections { observedCollections[CollectionName(name)] = number } }
         for collection in self.collections.values {
-            collection.observedNumber = observedCollections[collection.info.name]
+            collection.observedNumber = observedCollections[CollectionName(collection.info.name)]
         }
     }
 

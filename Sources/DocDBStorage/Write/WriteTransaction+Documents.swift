@@ -55,7 +55,7 @@ extension WriteTransaction {
 
     /// The writer of a collection, which is created where it is new.
     func collectionForWriting(_ name: String) throws(DocDBError) -> CollectionWriter {
-        if let last = writer.lastCollection, last.info.name == name { return last }
+        if let last = writer.lastCollection, CollectionName(last.info.name) == CollectionName(name) { return last }
         try Catalog.validate(collectionName: name)
         let found = try writing { () throws(DocDBError) in try writer.collection(name, creating: true) }
         guard let found else { throw DocDBError(.collectionNotFound, "there is no such collection") }
