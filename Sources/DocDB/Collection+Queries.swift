@@ -58,7 +58,8 @@ extension Collection {
 
     // MARK: Indexes
 
-    /// Adds an index over one or more paths, and fills it from the documents there are.
+    /// Adds an index over one or more paths, and fills it from the documents there are; does nothing where the collection
+    /// has it already, so that an app can ask for its indexes at each start.
     ///
     /// Queries that compare or sort by these paths, from the first on, then read the index instead of all documents.
     ///
@@ -68,10 +69,12 @@ extension Collection {
     /// ```
     ///
     /// - Parameter paths: such as `["state", "price:desc"]` or `["tags[*]"]`; the suffix `:desc` makes a path descend.
-    /// - Throws: `DocDBError` with the code `invalidIndex` where a path does not parse, the collection has this index
-    ///   already, or the limits on paths and indexes are reached; and what `Database.write(durability:_:)` throws.
+    /// - Returns: whether the index was added; false where the collection has it already.
+    /// - Throws: `DocDBError` with the code `invalidIndex` where a path does not parse, or the limits on paths and indexes
+    ///   are reached; and what `Database.write(durability:_:)` throws.
     /// - Complexity: O(n log n) in the number of documents.
-    public func createIndex(_ paths: [String]) throws {
+    @discardableResult
+    public func createIndex(_ paths: [String]) throws -> Bool {
         try store.write { try $0.createIndex(try .init(paths: paths), collection: name) }
     }
 

@@ -50,7 +50,7 @@ extension Database {
             let oldest = try reader.oldestSequence()
             let last = try reader.lastSequence()
             let known = max(sequence, 0)
-            if known > 0, known < oldest - 1 { throw context.historyNotRetained(known) }
+            if known > 0, known < oldest - 1 { throw ReadContext.historyNotRetained(known) }
             var records: [LogRecord] = []
             var next = max(known < last ? known + 1 : last + 1, oldest)
             while next <= last, records.count < limit {
@@ -64,15 +64,5 @@ extension Database {
             }
             return records
         }
-    }
-}
-
-extension ReadContext {
-    /// The error where the log does not reach back to a commit.
-    func historyNotRetained(_ sequence: Int64) -> DocDBError {
-        DocDBError(
-            .historyNotRetained,
-            "the change log does not reach back to commit \(sequence) any more; ask for a later one, or retain more history"
-        )
     }
 }

@@ -54,8 +54,9 @@ extension Database {
         private static func nanoseconds(_ duration: Duration) -> UInt64 {
             let (seconds, attoseconds) = duration.components
             guard seconds >= 0, attoseconds >= 0 else { return 0 }
-            let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-            return overflow ? .max : whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000)).partialValue
+            let (whole, isBeyond) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+            let (sum, isSumBeyond) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
+            return isBeyond || isSumBeyond ? .max : sum
         }
     }
 }

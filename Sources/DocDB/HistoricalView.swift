@@ -57,7 +57,7 @@ public struct HistoricalCollection: Sendable {
             case .absent: return nil
             case .present(let body):
                 return body.withUnsafeBytes { Document(id: identity.bytes, body: $0, names: context.names) }
-            case .unknown: throw context.historyNotRetained(sequence)
+            case .unknown: throw ReadContext.historyNotRetained(sequence)
             }
         }
     }

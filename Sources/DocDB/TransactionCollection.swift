@@ -228,13 +228,15 @@ public struct TransactionCollection {
 
     // MARK: Indexes
 
-    /// Adds an index over one or more paths, and fills it.
+    /// Adds an index over one or more paths, and fills it; does nothing where the collection has it already.
     ///
     /// - Parameter paths: such as `["state", "price:desc"]` or `["tags[*]"]`; the suffix `:desc` makes a path descend.
-    /// - Throws: `DocDBError` with the code `invalidIndex` where a path does not parse, the collection has this index
-    ///   already, or the limits on paths and indexes are reached.
+    /// - Returns: whether the index was added; false where the collection has it already.
+    /// - Throws: `DocDBError` with the code `invalidIndex` where a path does not parse, or the limits on paths and indexes
+    ///   are reached.
     /// - Complexity: O(n log n) in the number of documents.
-    public func createIndex(_ paths: [String]) throws {
+    @discardableResult
+    public func createIndex(_ paths: [String]) throws -> Bool {
         try scope.transaction().createIndex(try .init(paths: paths), collection: name)
     }
 

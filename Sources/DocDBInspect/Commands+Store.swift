@@ -26,7 +26,10 @@ extension Commands {
             let name = try collectionName(command, among: database.collectionNames())
             let collection = database.collection(name)
             if command.name == .indexCreate {
-                try collection.createIndex(paths)
+                guard try collection.createIndex(paths) else {
+                    throw DocDBError(
+                        .invalidIndex, "the collection has this index already; drop it first to build it anew")
+                }
                 try console.output.write("created an index of \(name) on \(paths.joined(separator: ", "))\n")
             } else {
                 try collection.dropIndex(paths)

@@ -33,6 +33,10 @@ import Testing
         #expect(lines == [#"{"_id":"\#(id)","make":"toyota","price":9000,"state":"for sale","views":1}"#])
         #expect(typed.map(\.price) == [9_000])
         #expect(plan.contains("state, price"))
+        #expect(try cars.history(of: id).map(\.sequence) == [2, 1])
+        // The program can be run again on the same database.
+        try cars.createIndex(["state", "price"])
+        try db.close()
     }
 
     @Test("the examples of Database run")

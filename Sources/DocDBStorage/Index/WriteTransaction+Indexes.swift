@@ -4,18 +4,16 @@ import Schemas
 extension WriteTransaction {
     /// Adds an index to a collection and fills it from the documents there are; a new collection is created.
     ///
-    /// - Throws: `invalidIndex` where there is one with this definition already, or the collection has the most indexes it
-    ///   may have; `corrupted` where a document cannot be read.
+    /// - Returns: whether it was added; false where the collection has it already.
+    /// - Throws: `invalidIndex` where the collection has the most indexes it may have; `corrupted` where a document cannot
+    ///   be read.
     /// - Complexity: O(n log n) in the number of documents; memory is bounded.
-    package func createIndex(_ definition: IndexDefinition, collection name: String) throws(DocDBError) {
+    @discardableResult
+    package func createIndex(_ definition: IndexDefinition, collection name: String) throws(DocDBError) -> Bool {
         try checkIsUsable()
         try Catalog.validate(collectionName: name)
         let known = context.catalog[name]?.indexes ?? []
-        guard !known.contains(where: { $0.definition == definition }) else {
-            throw DocDBError(
-                .invalidIndex, "the collection has this index already; drop it first to build it anew",
-                context: ["index": definition.text])
-        }
+        if known.contains(where: { $0.definition == definition }) { return false }
         guard known.count < IndexDefinition.indexCountLimit else {
             throw DocDBError(
                 .invalidIndex,
@@ -28,6 +26,7 @@ extension WriteTransaction {
             try filler.fill(from: info, writer.connection)
             writer.setCatalog(changing: info.number) { $0[name]?.indexes.append(index) }
         }
+        return true
     }
 
     private func addIndex(_ definition: IndexDefinition, to info: CollectionInfo) throws(DocDBError) -> IndexInfo {

@@ -159,7 +159,8 @@ extension ReadContext {
         return newest
     }
 
-    private static func historyNotRetained(_ sequence: Int64) -> DocDBError {
+    /// The error where the log does not reach back to a commit.
+    package static func historyNotRetained(_ sequence: Int64) -> DocDBError {
         DocDBError(
             .historyNotRetained,
             "the change log does not reach back to commit \(sequence) any more; ask for a later one, or retain more history"
