@@ -13,6 +13,15 @@ import Testing
 
     private func value() throws -> Value? { try cars.find(id: "a")?.value }
 
+    @Test("keeps a counter within what was text when its neighbour is set")
+    func counterWithinText() throws {
+        try cars.update("a") { $0["name"]["views"].increment(by: 2) }
+        try cars.update("a") { $0["name"]["full"] = "x y" }
+        try cars.upsert(["_id": "a", "name": ["short": "x"]])
+        #expect(try value()?["name"] == ["views": 2, "full": "x y", "short": "x"])
+        #expect(try database.db.verify().isEmpty)
+    }
+
     @Test("sets, merges, unsets and increments fields")
     func operations() throws {
         try cars.update("a") {

@@ -152,14 +152,16 @@ extension DocumentState {
         insert(Assignment(path: path, payload: payload, stamp: stamp, kind: kind))
     }
 
-    /// Gives each strict ancestor that holds something else than a map a map marker, the root left out.
+    /// Gives each strict ancestor that shows something else than an object a map marker, the root left out.
+    ///
+    /// One that shows an object over another's scalar gets none: the marker would cancel what shows beneath it.
     private mutating func markAncestors(of path: Slice, _ stamp: Stamp) {
         var end = 0
         while let next = arena.withUnsafeBytes({ Self.keyEnd(in: $0[path], from: end) }), next < Int(path.count) {
             end = next
             let ancestor = Slice(offset: Int(path.offset), count: end)
             let found = arena.withUnsafeBytes { assignmentIndex(of: $0[ancestor], $0) }
-            guard let index = found, assignments[index].kind != .map else { continue }
+            guard let index = found, assignments[index].kind != .map, !showsObject(at: ancestor) else { continue }
             assignments[index].kind = .map
             assignments[index].payload = .empty
             assignments[index].stamp = stamp
@@ -210,6 +212,10 @@ extension DocumentState {
             case .sum(let number): return leaf.kind == .map || Number(cbor: arena[leaf.payload]) != number
             }
         }
+    }
+
+    private func showsObject(at path: Slice) -> Bool {
+        arena.withUnsafeBytes { if case .map? = visibleValue(at: path, $0) { true } else { false } }
     }
 
     private func showsNumberOrNothing(at path: Slice) -> Bool {

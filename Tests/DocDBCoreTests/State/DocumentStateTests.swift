@@ -29,6 +29,40 @@ struct DocumentStateTests {
         #expect(try document.visible() == ["m": [:]])
     }
 
+    enum WriteBeneath: CaseIterable { case set, setObject, merge }
+
+    @Test("Writing beside what shows over a scalar keeps it", arguments: WriteBeneath.allCases)
+    func writeBesideHiddenScalar(write: WriteBeneath) throws {
+        func writeBeside(_ document: inout DocumentState) throws {
+            switch write {
+            case .set: try document.set(["m", "q"], 7, stamp(4))
+            case .setObject: try document.set(["m", "q"], ["r": 7], stamp(4))
+            case .merge: try document.merge(["m": ["q": 7]], stamp(4))
+            }
+        }
+        let written: Value = write == .setObject ? ["r": 7] : 7
+        // A counter that was begun beneath a scalar, and beneath a field that was removed.
+        for isRemoved in [false, true] {
+            var counted = DocumentState()
+            try counted.merge(["m": "text"], stamp(1))
+            if isRemoved { try counted.unset(["m"], stamp(2)) }
+            try counted.increment(["m", "p"], .int(3), stamp(3))
+            try writeBeside(&counted)
+            #expect(try counted.visible() == ["m": ["p": 3, "q": written]])
+        }
+        // A field that another replica wrote while this one wrote a scalar above it.
+        var document = DocumentState()
+        try document.merge(["a": 1], stamp(1))
+        var other = document
+        try document.merge(["m": "text"], stamp(2))
+        try other.merge(["m": ["p": 3]], stamp(3, "B"))
+        document = document.joined(other)
+        #expect(try document.visible() == ["a": 1, "m": ["p": 3]])
+        try writeBeside(&document)
+        #expect(try document.visible() == ["a": 1, "m": ["p": 3, "q": written]])
+        #expect(try other.joined(document).visible() == document.visible())
+    }
+
     @Test("A merge that skips equal leaves writes only what differs")
     func mergeSkippingEqual() throws {
         var document = DocumentState()

@@ -112,6 +112,7 @@ struct ModelDocument: Equatable {
             for count in 1..<max(path.count, 1) {
                 let ancestor = Array(path.prefix(count))
                 if let entry = document.assignments[ancestor], entry.payload != .map {
+                    if case .object? = document.value(at: ancestor) { continue }
                     entries[ancestor] = Entry(stamp: stamp, payload: .map)
                 }
             }
