@@ -23,6 +23,7 @@ package enum CommandName: String, CaseIterable, Sendable {
     case export
     case find
     case get
+    case watch
     case collections
     case stat
     case log

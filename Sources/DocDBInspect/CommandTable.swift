@@ -6,7 +6,7 @@ extension CommandRule {
 
     /// All commands, in the order help lists them.
     package static let all: [CommandRule] = [
-        importRule, exportRule, findRule, getRule, collectionsRule, statRule, logRule, historyRule,
+        importRule, exportRule, findRule, getRule, watchRule, collectionsRule, statRule, logRule, historyRule,
         indexCreateRule, indexDropRule, indexListRule, verifyRule, compactRule,
     ]
 
@@ -93,6 +93,34 @@ extension CommandRule {
                 + "no document has it, and for any other text, as a string. Quote a string twice to be exact: '\"42\"'."
         ],
         examples: [.init(commandLine: "docdb-inspect get cars.docdb cars car-000001", meaning: "prints that car")])
+
+    private static let watchRule = CommandRule(
+        name: .watch, summary: "Print the documents that match a predicate, then each change of them, until Ctrl-C.",
+        operands: [
+            store, collection,
+            OperandRule("PREDICATE", .optional, "Such as \"state == 'for sale' && price < 20000\"; absent: all."),
+        ],
+        options: [
+            OptionRule(
+                "arg", .text(placeholder: "name=json"), repeats: true, "The value of $name in the predicate, as JSON."),
+            OptionRule(
+                "sort", .text(placeholder: "path[:desc]"), repeats: true,
+                "Order by this path, then by the next --sort, then by _id."),
+            OptionRule("limit", .number(placeholder: "N", 0...Int64.max), "Watch the first N documents only."),
+            OptionRule(
+                "format", .choice(OutputFormat.allCases.map(\.rawValue)),
+                "How to print (default: table on a terminal, jsonl elsewhere)."),
+        ],
+        details: [
+            "Works while another process writes the store. A row has the event (initial, insert, update, move, delete), the "
+                + "index in the results (for delete in those before), for move also the index before, and the document.",
+            "Commits that follow one another quickly are shown together, and what changes nothing of the results is not.",
+        ],
+        examples: [
+            .init(
+                commandLine: "docdb-inspect watch cars.docdb cars \"state == 'for sale'\" --sort price --limit 10",
+                meaning: "prints the ten cheapest cars for sale, and then whatever changes among them")
+        ])
 
     private static let collectionsRule = CommandRule(
         name: .collections, summary: "List the collections and how many documents each holds.",

@@ -8,6 +8,7 @@ enum Commands {
         case .export: try export(command, console)
         case .find: try find(command, console)
         case .get: try get(command, console)
+        case .watch: try WatchCommand(command, on: console).run()
         case .collections: try listCollections(command, console)
         case .stat: try showStatistics(command, console)
         case .log: try LogCommand(command, on: console).run()

@@ -20,6 +20,8 @@ package struct Console {
     /// Makes Ctrl-C a request that `isInterrupted` tells of.
     package var catchInterrupts: () -> Void
     package var isInterrupted: () -> Bool
+    /// Waits for so many seconds, or until a signal comes.
+    package var pause: (Double) -> Void = { usleep(useconds_t($0 * 1_000_000)) }
 
     package init(
         output: any ByteSink, error: any ByteSink, openInput: @escaping () -> any ByteSource, terminal: Terminal,

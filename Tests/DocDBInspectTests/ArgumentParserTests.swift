@@ -123,7 +123,8 @@ struct ArgumentParserTests {
         let console = TestConsole()
         #expect(console.run([]) == 2)
         #expect(console.error.text.contains("no command given"))
-        #expect(console.error.text.contains("import|export|find|get|collections|stat|log|history|index|verify|compact"))
+        let names = "import|export|find|get|watch|collections|stat|log|history|index|verify|compact"
+        #expect(console.error.text.contains(names))
     }
 }
 

@@ -108,7 +108,8 @@ package final class LiveCount: LiveSource, LiveTarget {
                 let count = visible(state.total)
                 if count == state.delivered { return (nil, state.isStoreClosed) }
                 state.delivered = count
-                return (count, false)
+                // After the closing of the store nobody would wake the consumer again.
+                return (count, state.isStoreClosed)
             }
             if isOver { close() }
             return count

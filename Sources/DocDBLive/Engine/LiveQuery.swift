@@ -139,6 +139,9 @@ package final class LiveQuery: LiveSource, LiveTarget {
                 let step = state.withLock { state in Self.nextStep(&state) }
                 switch step {
                 case .deliver(let delivery): return delivery
+                case .deliverLast(let delivery):
+                    close()
+                    return delivery
                 case .load: try load()
                 case .end:
                     close()
@@ -160,18 +163,24 @@ package final class LiveQuery: LiveSource, LiveTarget {
                 return .load
             }
         }
+        let delivery = nextDelivery(&state)
+        // After the closing of the store nothing comes: nobody would wake the consumer again.
+        return state.isStoreClosed ? .deliverLast(delivery) : .deliver(delivery)
+    }
+
+    private static func nextDelivery(_ state: inout State) -> Delivery? {
         guard state.hasDelivered else {
             state.hasDelivered = true
-            return .deliver(.initial(state.window.takeSnapshot()))
+            return .initial(state.window.takeSnapshot())
         }
-        if let event = state.window.takeEvent(isSame: SharedDocument.areSame) { return .deliver(.update(event)) }
-        return state.isStoreClosed ? .end : .deliver(nil)
+        return state.window.takeEvent(isSame: SharedDocument.areSame).map { .update($0) }
     }
 
     private enum Step {
         case load
         case end
         case deliver(Delivery?)
+        case deliverLast(Delivery?)
     }
 
     /// Reads the query's rows at one moment and brings them up to date with the commits since.

@@ -14,7 +14,7 @@ package final class ReadContext: @unchecked Sendable {
     /// Which published catalog this is, for the pool.
     var catalogVersion = 0
     /// SQLite's data version when names and catalog were read, where another process writes.
-    var dataVersion: Int64 = -1
+    package internal(set) var dataVersion: Int64 = -1
     private var readers: [Int64: CollectionReader] = [:]
     /// Queries that have been planned and compiled for this connection.
     let queries = QueryCache()
