@@ -138,6 +138,25 @@ import Testing
         #expect(try db.log(limit: 0).isEmpty)
     }
 
+    @Test(
+        "of an age beyond all clocks keeps everything",
+        arguments: [
+            Duration.seconds(100 * 365 * 86_400), .seconds(18_446_744_073) + .nanoseconds(709_551_615),
+            .seconds(18_446_744_073) + .nanoseconds(709_551_616), .seconds(Int64.max),
+        ])
+    func longAge(age: Duration) throws {
+        let database = try TemporaryDatabase {
+            $0.historyAge = age
+            $0.historyByteCount = .max
+        }
+        // Long enough that the log is folded, which is when its old end is cut, several times.
+        for number in 0..<300 {
+            try database.cars.upsert(["_id": 1, "text": .string(String(repeating: "\(number) ", count: 250))])
+        }
+        #expect(try database.db.log().count == 300)
+        #expect(try database.db.statistics().log.blockCount > 1)
+    }
+
     @Test("keeps nothing of an evicted document")
     func eviction() throws {
         try writeStory()

@@ -125,8 +125,10 @@ package final class WriteTransaction {
     }
 
     private func cutLog() throws(DocDBError) {
+        // Read once: a clock that moves on between two readings would make a long age wrap to the far future.
+        let now = writer.now
         let notBefore = writer.options.historyAgeNanoseconds.map {
-            HybridTime(nanosecondsSince1970: writer.now &- min($0, writer.now))
+            HybridTime(nanosecondsSince1970: now - min($0, now))
         }
         try writer.changeLog.cut(byteLimit: writer.options.historyByteCount, notBefore: notBefore)
     }
