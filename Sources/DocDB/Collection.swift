@@ -130,7 +130,8 @@ public struct Collection: Sendable {
     ///   - path: the field.
     ///   - amount: an integer or a float, which may be negative.
     ///   - id: the document's id.
-    /// - Throws: as ``update(_:_:)`` does; `typeMismatch` also where `amount` is no number.
+    /// - Throws: as ``update(_:_:)`` does; `typeMismatch` also where `amount` is no number, `invalidValue` where it is not
+    ///   finite, or the sum of this database's increments of the field leaves 64 bits or the range of doubles.
     public func increment(_ path: FieldPath, by amount: Value = 1, id: DocumentID) throws {
         try write { try $0.increment(path, by: amount, id: id) }
     }

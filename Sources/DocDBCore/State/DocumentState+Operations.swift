@@ -67,12 +67,12 @@ extension DocumentState {
     /// Concurrent increments add up. Writes no map markers above the path: a marker would cancel them.
     ///
     /// - Throws: `DocDBError.typeMismatch` where the path shows something that is no number, `.invalidValue` where the
-    ///   actor's own sum overflows, `.invalidPath`; the state is then unchanged.
+    ///   amount is not finite or the actor's own sum overflows, `.invalidPath`; the state is then unchanged.
     package mutating func increment(
         _ path: UnsafeRawBufferPointer, by amount: Number, stamp: Stamp
     ) throws(DocDBError) {
         guard try Self.checkPath(path) > 0 else { throw Self.rootMustBeObject }
-        guard amount.isFinite else { throw Self.sumOverflows }
+        guard amount.isFinite else { throw DocDBError.notFinite }
         let slice = store(path)
         guard showsNumberOrNothing(at: slice) else {
             throw DocDBError(.typeMismatch, "only a number can be incremented; set the field to a number first")
