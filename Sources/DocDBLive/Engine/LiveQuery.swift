@@ -29,8 +29,9 @@ package final class LiveQuery: LiveSource, LiveTarget {
         var window: ResultWindow<SharedDocument>
         /// The newest commit that the rows loaded last include.
         var loadedSequence: Int64 = 0
-        /// Commits that came while loading.
+        /// Commits that came while loading, and those whose many changes are left to the consumer's thread.
         var waiting: [(sequence: Int64, changes: [LiveChange])] = []
+        var waitingChangeCount = 0
         var hasDelivered = false
         /// Whether the consumer has been woken and has not taken since.
         var isAwake = false
@@ -103,13 +104,34 @@ package final class LiveQuery: LiveSource, LiveTarget {
                 return false
             case .live:
                 guard sequence > state.loadedSequence else { return false }
-                Self.apply(changes, to: &state)
-                guard !state.isAwake, state.window.pendingCount > 0 else { return false }
+                if changes.count > WindowLimits.mostSingleChanges || !state.waiting.isEmpty {
+                    Self.postpone(changes, sequence: sequence, in: &state)
+                } else {
+                    Self.apply(changes, to: &state)
+                }
+                guard !state.isAwake, state.window.pendingCount > 0 || !state.waiting.isEmpty else { return false }
                 state.isAwake = true
                 return true
             }
         }
         if mustWake { wake() }
+    }
+
+    /// The most changes that wait for the consumer, unless more rows are held.
+    private static let mostWaitingChanges = 16_384
+
+    /// Leaves changes to the next take, so that the writer need not merge them; where too many wait, they are applied.
+    private static func postpone(_ changes: [LiveChange], sequence: Int64, in state: inout State) {
+        state.waiting.append((sequence, changes))
+        state.waitingChangeCount += changes.count
+        if state.waitingChangeCount > max(mostWaitingChanges, state.window.heldCount) { applyWaiting(to: &state) }
+    }
+
+    /// Brings the window up to date with the commits that wait.
+    private static func applyWaiting(to state: inout State) {
+        for (sequence, changes) in state.waiting where sequence > state.loadedSequence { apply(changes, to: &state) }
+        state.waiting = []
+        state.waitingChangeCount = 0
     }
 
     private static func apply(_ changes: [LiveChange], to state: inout State) {
@@ -127,7 +149,9 @@ package final class LiveQuery: LiveSource, LiveTarget {
     package var hasEnded: Bool { state.withLock { $0.phase == .closed } }
 
     package var readsNext: Bool {
-        state.withLock { $0.phase == .empty || $0.phase == .live && $0.window.neededRefill != nil }
+        state.withLock {
+            $0.phase == .empty || $0.phase == .live && ($0.window.neededRefill != nil || !$0.waiting.isEmpty)
+        }
     }
 
     /// What has changed since the last time, in one delivery; nil where nothing visible has, or the query has ended.
@@ -153,6 +177,7 @@ package final class LiveQuery: LiveSource, LiveTarget {
 
     private static func nextStep(_ state: inout State) -> Step {
         state.isAwake = false
+        if state.phase == .live { applyWaiting(to: &state) }
         switch state.phase {
         case .closed: return .deliver(nil)
         case .empty, .live, .loading:
@@ -193,10 +218,7 @@ package final class LiveQuery: LiveSource, LiveTarget {
                 let isComplete = capacity.map { rows.count < $0 } ?? true
                 state.window.replaceAll(with: rows, isComplete: isComplete, isSame: SharedDocument.areSame)
                 state.loadedSequence = sequence
-                for (sequence, changes) in state.waiting where sequence > state.loadedSequence {
-                    Self.apply(changes, to: &state)
-                }
-                state.waiting = []
+                Self.applyWaiting(to: &state)
                 state.phase = .live
             }
         } catch {
@@ -204,6 +226,7 @@ package final class LiveQuery: LiveSource, LiveTarget {
                 guard state.phase == .loading else { return }
                 state.phase = .empty
                 state.waiting = []
+                state.waitingChangeCount = 0
             }
             throw error
         }
