@@ -118,12 +118,12 @@ private final class LiveWork: Sendable {
         try cars.database.write { try $0.collection("cars").increment("views", id: id) }
     }
 
+    /// Commits one document after another; where it waits, each concerns another query, and all events are awaited.
     func commit(_ ids: some RandomAccessCollection<DocumentID>, waiting: Bool) throws -> Checksum {
         let ids = Array(ids)
-        for number in 0..<Self.commitCount(size) {
-            try update(ids[number % ids.count])
-            if waiting { event.wait() }
-        }
+        let count = waiting ? min(ids.count, Self.commitCount(size)) : Self.commitCount(size)
+        for number in 0..<count { try update(ids[number % ids.count]) }
+        if waiting { for _ in 0..<count { event.wait() } }
         return Checksum(count: Self.commitCount(size))
     }
 
