@@ -16,7 +16,7 @@ struct CommitObservationTests {
         let names: FieldNames
         init(_ names: FieldNames) { self.names = names }
 
-        func didCommit(_ changes: CommittedChanges) -> [String: Int64]? {
+        func didCommit(_ changes: CommittedChanges) -> [CollectionName: Int64]? {
             let heard = changes.changes.map { change in
                 changes.withBytes(of: change) { id, before, after in
                     Heard(
@@ -92,5 +92,18 @@ struct CommitObservationTests {
         let heard = recorder.take().joined().map(\.id)
         #expect(Set(heard) == Set((0..<20).map { DocumentID(Int64($0 * 2)) }))
         #expect(heard.count == 20)
+    }
+
+    @Test("tells apart collections whose names differ in normalisation alone")
+    func normalisation() throws {
+        let place = TemporaryStore("observe")
+        let store = try place.open()
+        let recorder = Recorder(store.names)
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        try store.observe([CollectionName(composed): 1], by: recorder)
+        try store.put(["_id": 1], in: decomposed)
+        #expect(recorder.take().isEmpty)
+        try store.put(["_id": 2], in: composed)
+        #expect(recorder.take().joined().map(\.id) == [2])
     }
 }

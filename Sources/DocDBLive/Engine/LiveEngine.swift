@@ -30,13 +30,13 @@ package final class LiveEngine: CommitObserver {
         let matcher: QueryMatcher
         var documents = SharedDocuments()
         var registrations: [MatcherID: Registration] = [:]
-        var collections: [String: ObservedCollection] = [:]
+        var collections: [CollectionName: ObservedCollection] = [:]
         var catalogTargets: [Int: CatalogRegistration] = [:]
         var nextCatalogTarget = 0
         var matches: [QueryMatcher.Match] = []
 
         /// The numbers of the collections that have queries.
-        var observed: [String: Int64] { collections.filter { $0.value.count > 0 }.mapValues(\.number) }
+        var observed: [CollectionName: Int64] { collections.filter { $0.value.count > 0 }.mapValues(\.number) }
     }
 
     private let names: FieldNames
@@ -68,10 +68,10 @@ package final class LiveEngine: CommitObserver {
         return try registering.withLock { _ in
             let (id, isNew) = state.withLock { state -> (MatcherID, Bool) in
                 var collection =
-                    state.collections[definition.collection]
+                    state.collections[CollectionName(definition.collection)]
                     ?? ObservedCollection(number: Int64(state.collections.count + 1))
                 collection.count += 1
-                state.collections[definition.collection] = collection
+                state.collections[CollectionName(definition.collection)] = collection
                 let id = state.matcher.add(collection: collection.number, filter: definition.filter)
                 state.registrations[id] = Registration(
                     target: target, collection: definition.collection, wantsContents: target.wantsContents)
@@ -93,7 +93,7 @@ package final class LiveEngine: CommitObserver {
         state.withLock { state in
             guard let registration = state.registrations.removeValue(forKey: id) else { return }
             state.matcher.remove(id)
-            state.collections[registration.collection]?.count -= 1
+            state.collections[CollectionName(registration.collection)]?.count -= 1
         }
     }
 
@@ -131,7 +131,7 @@ package final class LiveEngine: CommitObserver {
         collection: String, key: Int64, id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer
     ) -> SharedDocument {
         state.withLock { state in
-            guard let number = state.collections[collection]?.number else {
+            guard let number = state.collections[CollectionName(collection)]?.number else {
                 return SharedDocument(DocumentContent.make(id: id, body: body, names: names))
             }
             return SharedDocument(
@@ -141,8 +141,8 @@ package final class LiveEngine: CommitObserver {
 
     // MARK: Commits
 
-    package func didCommit(_ changes: CommittedChanges) -> [String: Int64]? {
-        let (work, observed) = state.withLock { state -> (Work, [String: Int64]?) in
+    package func didCommit(_ changes: CommittedChanges) -> [CollectionName: Int64]? {
+        let (work, observed) = state.withLock { state -> (Work, [CollectionName: Int64]?) in
             let work = Self.distribute(changes, &state, names)
             // Where the last query of a collection has gone, its changes need not be collected from now on.
             let isWanted = changes.changes.allSatisfy { state.matcher.hasPredicates(collection: $0.collection) }

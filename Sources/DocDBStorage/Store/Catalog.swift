@@ -58,10 +58,11 @@ package struct Catalog: Sendable {
 /// The name of a collection as a key: two names are one only where their bytes are, as in the database.
 ///
 /// A plain `String` would take names that differ in Unicode normalisation for the same.
-package struct CollectionName: Hashable, Sendable {
+package struct CollectionName: Hashable, Sendable, ExpressibleByStringLiteral {
     package let text: String
 
     package init(_ text: String) { self.text = text }
+    package init(stringLiteral text: String) { self.text = text }
 
     package static func == (left: CollectionName, right: CollectionName) -> Bool {
         left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)

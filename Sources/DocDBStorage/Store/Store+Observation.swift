@@ -7,7 +7,7 @@ extension Store {
     /// returns are told; the observer is not kept alive. Nil ends it.
     ///
     /// - Throws: `misuse` within a write, which this would wait for; `databaseClosed`, or `readOnly`.
-    package func observe(_ collections: [String: Int64], by observer: (any CommitObserver)?) throws {
+    package func observe(_ collections: [CollectionName: Int64], by observer: (any CommitObserver)?) throws {
         let writer = try requireWriter()
         try writer.exclusively { writer.observe(collections, by: observer) }
     }

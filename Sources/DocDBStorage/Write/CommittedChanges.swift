@@ -45,7 +45,7 @@ package protocol CommitObserver: AnyObject, Sendable {
     /// Tells of a commit; the write that made it returns only after this has. Must be brief, and must not write.
     ///
     /// - Returns: the collections to observe from now on, fewer than before; nil for the same.
-    func didCommit(_ changes: CommittedChanges) -> [String: Int64]?
+    func didCommit(_ changes: CommittedChanges) -> [CollectionName: Int64]?
     /// Tells that a commit added a collection or changed the indexes of one; under the same rules.
     func didChangeCatalog()
     /// Tells that the store has closed, on the thread that closed it; nothing is told after that.

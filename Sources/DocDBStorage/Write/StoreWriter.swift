@@ -167,10 +167,9 @@ final class StoreWriter: @unchecked Sendable {
     }
 
     /// Sets who hears of commits that change these collections, which need not exist yet, under the observer's numbers.
-    func observe(_ collections: [String: Int64], by observer: (any CommitObserver)?) {
+    func observe(_ collections: [CollectionName: Int64], by observer: (any CommitObserver)?) {
         self.observer = observer
-        observedCollections = [:]
-        if observer != nil { for (name, number) in collections { observedCollections[CollectionName(name)] = number } }
+        observedCollections = observer == nil ? [:] : collections
         for collection in self.collections.values {
             collection.observedNumber = observedCollections[CollectionName(collection.info.name)]
         }
