@@ -90,7 +90,7 @@ extension PreparedQuery {
     /// good as long as one thread uses the connection, as it is here.
     @inline(__always)
     private static func body(of row: OpaquePointer) -> UnsafeRawBufferPointer? {
-        let column = sqlite3_column_value(row, 2)
+        let column = sqlite3_column_value(row, 1)
         guard let start = sqlite3_value_blob(column) else { return nil }
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(column)))
     }
@@ -115,7 +115,7 @@ extension PreparedQuery {
     /// The id of the row, as canonical CBOR; valid until the next row's is asked for.
     @inline(__always)
     func id(of row: SQLiteStatement) -> UnsafeRawBufferPointer {
-        let column = sqlite3_column_value(row.handle, 1)
+        let column = sqlite3_column_value(row.handle, 2)
         let scratch = scratch
         scratch.pointee.id.removeAll()
         switch sqlite3_value_type(column) {

@@ -71,8 +71,8 @@ final class PreparedQuery {
     private func sql(_ kind: Statement) -> String {
         let documents = "documents_\(collection.number)"
         switch kind {
-        case .rowByKey: return "SELECT key, id, body FROM \(documents) WHERE key = ?1"
-        case .rowByID: return "SELECT key, id, body FROM \(documents) WHERE id = ?1"
+        case .rowByKey: return "SELECT key, body, id FROM \(documents) WHERE key = ?1"
+        case .rowByID: return "SELECT key, body, id FROM \(documents) WHERE id = ?1"
         case .blobID: return "SELECT 1 FROM \(documents) WHERE id >= x'' LIMIT 1"
         case .rows, .bodies, .keys, .count: break
         }
@@ -82,14 +82,15 @@ final class PreparedQuery {
             let living = " AND body IS NOT NULL"
             if kind == .count { return "SELECT count(*) FROM \(documents) WHERE \(range.condition)\(living)" }
             let order = plan.isOrdered ? " ORDER BY id\(isBackward ? " DESC" : "")" : ""
-            return "SELECT key, \(Self.id(kind)), body FROM \(documents) WHERE \(range.condition)\(order)"
+            return "SELECT key, body\(Self.id(kind)) FROM \(documents) WHERE \(range.condition)\(order)"
         case .documents, .ids, .nothing:
             if kind == .count { return "SELECT count(*) FROM \(documents) WHERE body IS NOT NULL" }
-            return "SELECT key, \(Self.id(kind)), body FROM \(documents)"
+            return "SELECT key, body\(Self.id(kind)) FROM \(documents)"
         }
     }
 
-    private static func id(_ kind: Statement) -> String { kind == .bodies ? "NULL" : "id" }
+    /// The third column: the id, where the rows of this kind have it.
+    private static func id(_ kind: Statement) -> String { kind == .bodies ? "" : ", id" }
 
     private static func sql(_ kind: Statement, _ scan: QueryPlan.IndexScan, _ documents: String) -> String {
         let table = "index_\(scan.index.number)"
@@ -98,7 +99,7 @@ final class PreparedQuery {
         case .count: return "SELECT count(*) FROM \(table) WHERE value >= ?1 AND value < ?2"
         default:
             return """
-                SELECT d.key, \(kind == .bodies ? "NULL" : "d.id"), d.body FROM \(table) AS i CROSS JOIN \(documents) AS d ON d.key = i.key
+                SELECT d.key, d.body\(kind == .bodies ? "" : ", d.id") FROM \(table) AS i CROSS JOIN \(documents) AS d ON d.key = i.key
                 WHERE i.value >= ?1 AND i.value < ?2 ORDER BY i.value\(scan.isBackward ? " DESC" : "")
                 """
         }
