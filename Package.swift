@@ -34,6 +34,12 @@ let package = Package(
         .systemLibrary(
             name: "CXXHash", pkgConfig: "libxxhash",
             providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+        .systemLibrary(
+            name: "CWebSockets", pkgConfig: "libwebsockets",
+            providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
 
         // Layers, lowest first. Arrows only point down.
         .target(
@@ -52,6 +58,8 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "DocDBLive", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"], swiftSettings: settings),
+        .target(
+            name: "DocDBTransport", dependencies: ["DocDBCore", "CWebSockets", "CCurl"], swiftSettings: settings),
         .target(
             name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBLive"],
             swiftSettings: settings),
@@ -78,6 +86,9 @@ let package = Package(
             dependencies: ["DocDBStorage", "DocDBQuery", "DocDBCore", "CSQLite"], swiftSettings: settings),
         .testTarget(
             name: "DocDBLiveTests", dependencies: ["DocDBLive", "DocDBStorage", "DocDBQuery", "DocDBCore"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DocDBTransportTests", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"],
             swiftSettings: settings),
         .testTarget(
             name: "DocDBTests", dependencies: ["DocDB"], swiftSettings: settings),

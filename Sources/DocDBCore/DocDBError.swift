@@ -83,6 +83,20 @@ extension DocDBError.Code {
     public static let busy = Self("busy")
     /// A limit with a name was reached.
     public static let limitReached = Self("limitReached")
+    /// A URL or a network address does not parse, or is of a kind that is not supported.
+    public static let invalidAddress = Self("invalidAddress")
+    /// Another program listens on this address and port.
+    public static let addressInUse = Self("addressInUse")
+    /// A certificate or a private key of this side cannot be read, or the two do not belong together.
+    public static let certificateInvalid = Self("certificateInvalid")
+    /// The other side's certificate does not verify.
+    public static let certificateRejected = Self("certificateRejected")
+    /// The other side cannot be reached, or the connection broke.
+    public static let connectionFailed = Self("connectionFailed")
+    /// The other side was reached and would not have the connection.
+    public static let connectionRejected = Self("connectionRejected")
+    /// The time allowed has passed.
+    public static let timedOut = Self("timedOut")
     /// The operation was called in a way that can never work.
     public static let misuse = Self("misuse")
     /// The task was cancelled before the operation began.
