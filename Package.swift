@@ -61,6 +61,13 @@ let package = Package(
         .target(
             name: "DocDBTransport", dependencies: ["DocDBCore", "CWebSockets", "CCurl"], swiftSettings: settings),
         .target(
+            name: "DocDBSync", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "CLZ4"],
+            swiftSettings: settings),
+        .target(
+            name: "DocDBReplication",
+            dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBSync", "DocDBTransport", "CCrypto"],
+            swiftSettings: settings),
+        .target(
             name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBLive"],
             swiftSettings: settings),
 
@@ -89,6 +96,15 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "DocDBTransportTests", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DocDBSyncTests", dependencies: ["DocDBSync", "DocDBStorage", "DocDBQuery", "DocDBCore"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DocDBReplicationTests",
+            dependencies: [
+                "DocDBReplication", "DocDBSync", "DocDBTransport", "DocDBStorage", "DocDBQuery", "DocDBCore",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DocDBTests", dependencies: ["DocDB"], swiftSettings: settings),

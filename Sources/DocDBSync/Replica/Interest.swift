@@ -1,0 +1,46 @@
+/// What a peer wants, or may have, of each collection: everything, or the documents that match a predicate.
+///
+/// Predicates are canonical (`Filter.description`), collections sorted by the bytes of their names, so that one interest has one encoding and hash.
+package enum Interest: Hashable, Sendable {
+    case everything
+    /// Predicates by collection; a collection that is not named is not wanted. `true` is all of a collection.
+    case collections([Element])
+
+    package struct Element: Hashable, Sendable {
+        package var collection: String
+        package var predicate: String
+
+        package init(collection: String, predicate: String) {
+            self.collection = collection
+            self.predicate = predicate
+        }
+    }
+
+    /// Nothing at all.
+    package static let nothing = Interest.collections([])
+}
+
+/// What a peer may do: the two halves of its grant. Until there are grants, everything.
+package struct PeerRights: Hashable, Sendable {
+    package var read: Interest
+    package var write: Interest
+    /// Whether the peer may bring other actors' changes: a hub, or a relay of full trust.
+    package var mayRelay: Bool
+    package var isHub: Bool
+    /// Rises with each change of the rights.
+    package var epoch: UInt64
+    /// When the rights end, in nanoseconds since 1970; nil for never.
+    package var expiresNanoseconds: UInt64?
+
+    package init(
+        read: Interest = .everything, write: Interest = .everything, mayRelay: Bool = true, isHub: Bool = false,
+        epoch: UInt64 = 0, expiresNanoseconds: UInt64? = nil
+    ) {
+        self.read = read
+        self.write = write
+        self.mayRelay = mayRelay
+        self.isHub = isHub
+        self.epoch = epoch
+        self.expiresNanoseconds = expiresNanoseconds
+    }
+}

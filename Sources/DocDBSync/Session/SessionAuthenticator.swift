@@ -1,0 +1,38 @@
+/// Proves this peer to another, and judges the other's proof; each identity has its own.
+package protocol SessionAuthenticator: AnyObject, Sendable {
+    /// The identity kind, which both sides must share: `playground`, `sharedKey`, `online`.
+    var kind: String { get }
+    /// The app id, which both sides must share.
+    var appID: String { get }
+    /// The public key of this peer; empty for identities without keys.
+    var peerKey: [UInt8] { get }
+    /// The grant of this peer; empty for identities without grants.
+    var grant: [UInt8] { get }
+
+    /// Proves possession over the transcript.
+    func prove(_ transcript: HandshakeTranscript) throws -> Proof
+    /// Judges the peer's proof.
+    ///
+    /// - Parameter grant: the peer's grant, where the proof names one and it is at hand; nil asks the peer for it.
+    /// - Returns: what the peer may do, or nil where its grant is needed first.
+    func judge(_ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?) throws -> PeerRights?
+}
+
+/// What both sides prove to have seen.
+package struct HandshakeTranscript: Hashable, Sendable {
+    /// Whether the side that proves opened the link.
+    package var proverIsInitiator: Bool
+    package var proverHello: [UInt8]
+    package var verifierHello: [UInt8]
+    /// Nil on plain links.
+    package var channelBinding: [UInt8]?
+
+    package init(
+        proverIsInitiator: Bool, proverHello: [UInt8], verifierHello: [UInt8], channelBinding: [UInt8]?
+    ) {
+        self.proverIsInitiator = proverIsInitiator
+        self.proverHello = proverHello
+        self.verifierHello = verifierHello
+        self.channelBinding = channelBinding
+    }
+}

@@ -1,0 +1,108 @@
+package import DocDBCore
+package import DocDBQuery
+
+/// What a session is told; `Session.handle` answers with effects.
+package enum SessionEvent {
+    /// The link is open. The channel binding is the TLS exporter's, nil on plain links.
+    case opened(channelBinding: [UInt8]?)
+    /// A frame came, whole.
+    case received([UInt8])
+    /// What was sent has been handed on: there is room again.
+    case drained
+    /// What to ask the peer for, from now on.
+    case interest([AnnouncedInterest])
+    /// What the peer may do, from now on: a grant was renewed or revoked.
+    case rights(PeerRights)
+    /// Commits up to `through` have ended, of which these documents concern the session (see `SessionEffect.scope`).
+    case committed([DirtyDocument], through: Int64)
+    /// Documents were evicted here, which the session's scope may have held.
+    case evicted([DocumentReference])
+    /// Documents that were evicted here have come back, or are wanted whole: ask the peer, if it told them.
+    case wanted([DocumentReference])
+    /// Adopt the peer's version of a document that it refused, in place of the local one.
+    case revert(DocumentReference)
+    /// Offer a document again that the peer refused.
+    case retry(DocumentReference)
+    /// Runtime bytes for the peer, such as presence.
+    case extra(kind: UInt64, [UInt8])
+    /// The time that a `wake` asked for has come, or some time has.
+    case tick
+    /// End in order.
+    case close(code: String, message: String)
+}
+
+/// A document that commits changed, as seen by one standing predicate of a session.
+package struct DirtyDocument: Hashable, Sendable, BitwiseCopyable {
+    package var reference: DocumentReference
+    /// The first commit that changed it since it was last told to the session.
+    package var first: Int64
+    /// Whether it matched before that commit.
+    package var matchedBefore: Bool
+
+    package init(reference: DocumentReference, first: Int64, matchedBefore: Bool) {
+        self.reference = reference
+        self.first = first
+        self.matchedBefore = matchedBefore
+    }
+}
+
+/// What a session wants done.
+package enum SessionEffect {
+    case send([UInt8])
+    /// Call `handle(.tick)` at this monotonic time, in nanoseconds; the latest one counts.
+    case wake(atNanoseconds: UInt64)
+    /// The handshake is done: the peer is who it says.
+    case established(Hello, PeerRights)
+    /// Frames may be this long from now on.
+    case frameLimit(Int)
+    /// The documents that the peer pulls: report commits that touch them, by these filters per collection.
+    case scope(SessionScope)
+    /// A snapshot was applied, or a commit of peer facts made: documents changed here at `sequence`.
+    case applied(count: Int, sequence: Int64?)
+    /// How far the pull from the peer has come.
+    case progress(PullProgress)
+    /// The peer has acknowledged everything up to here that concerns it.
+    case acknowledged(through: Int64)
+    /// A document was not joined, here or there.
+    case apart(ApartDocument)
+    /// It was joined after all, or settled.
+    case settled(DocumentReference, peer: Int64, ApartDocument.Side)
+    /// The peer announced these interests, its own and those it relays.
+    case announced([AnnouncedInterest])
+    /// These documents have come back: providers that had told them must be asked.
+    case returned([DocumentReference])
+    case extra(kind: UInt64, [UInt8])
+    /// Two payloads under one stamp, or an actor's newer stamps known elsewhere: reported, never dropped.
+    case warning(DocDBError)
+    /// Close the link, after what was sent has gone out. Nothing follows.
+    case close(code: String, message: String)
+}
+
+/// The standing predicates of the provider side of a session.
+package struct SessionScope: Sendable {
+    /// Per collection the filter; those not named are out of scope, unless `isEverything`.
+    package var filters: [(collection: String, filter: Filter)]
+    package var isEverything: Bool
+
+    package init(filters: [(collection: String, filter: Filter)], isEverything: Bool) {
+        self.filters = filters
+        self.isEverything = isEverything
+    }
+}
+
+/// How far a pull has come.
+package struct PullProgress: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
+        case asking, reconciling, receiving, current
+    }
+    package var phase: Phase
+    /// Documents received since the pull began, and how many there will be, where known.
+    package var receivedCount: UInt64
+    package var expectedCount: UInt64?
+
+    package init(phase: Phase, receivedCount: UInt64, expectedCount: UInt64?) {
+        self.phase = phase
+        self.receivedCount = receivedCount
+        self.expectedCount = expectedCount
+    }
+}

@@ -1,0 +1,2 @@
+import Testing
+@Suite("A replication executor") struct ReplicationExecutorTests {}
