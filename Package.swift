@@ -14,6 +14,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "DocDB", targets: ["DocDB"]),
+        .library(name: "DocDBSimulation", targets: ["DocDBSimulation"]),
         .executable(name: "docdb-inspect", targets: ["docdb-inspect"]),
         .executable(name: "benchmarks", targets: ["benchmarks"]),
     ],
@@ -70,6 +71,9 @@ let package = Package(
         .target(
             name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBLive"],
             swiftSettings: settings),
+        .target(
+            name: "DocDBSimulation", dependencies: ["DocDB", "DocDBStorage", "DocDBCore", "CSQLite"],
+            swiftSettings: settings),
 
         // Tools.
         .target(
@@ -108,6 +112,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "DocDBTests", dependencies: ["DocDB"], swiftSettings: settings),
+        .testTarget(
+            name: "DocDBSimulationTests",
+            dependencies: ["DocDBSimulation", "DocDB", "DocDBStorage", "DocDBCore", "CSQLite"],
+            swiftSettings: settings),
         .testTarget(name: "DocDBInspectTests", dependencies: ["DocDBInspect", "DocDB"], swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),
     ],

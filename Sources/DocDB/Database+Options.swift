@@ -1,4 +1,4 @@
-import DocDBStorage
+package import DocDBStorage
 
 extension Database {
     /// How a database is opened: access, durability, and how much history it keeps.
@@ -34,6 +34,13 @@ extension Database {
         /// `busy`; 5,000 unless set.
         public var busyTimeoutMilliseconds = 5_000
 
+        /// Where the database's files lie; a simulation sets its own disk.
+        package var fileSystem: any StoreFileSystem = SystemFileSystem.shared
+        /// The wall clock, in nanoseconds since 1970; a simulation sets its own.
+        package var clock: (@Sendable () -> UInt64)?
+        /// A source of random bytes; a simulation sets its own.
+        package var randomBytes: (@Sendable (Int) -> [UInt8])?
+
         /// Creates the options that a database is opened with unless told otherwise.
         public init() {}
 
@@ -48,6 +55,9 @@ extension Database {
             stored.historyByteCount = max(historyByteCount, 0)
             stored.historyAgeNanoseconds = historyAge.map(Self.nanoseconds)
             stored.busyTimeoutMilliseconds = Int32(clamping: max(busyTimeoutMilliseconds, 0))
+            stored.fileSystem = fileSystem
+            if let clock { stored.clock = clock }
+            if let randomBytes { stored.randomBytes = randomBytes }
             return stored
         }
 

@@ -103,7 +103,7 @@ final class ReaderPool: Sendable {
         }
         let connection = try SQLiteConnection(
             path: directory.database, mode: isImmutable ? .immutable : .readOnly,
-            busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+            busyTimeoutMilliseconds: options.busyTimeoutMilliseconds, fileSystem: directory.fileSystem)
         connection.action = "read \(directory.path)"
         try connection.execute(
             "PRAGMA cache_size = -\(Self.cacheKibibytes); PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY")

@@ -6,6 +6,8 @@ package final class SQLiteConnection {
     package let handle: OpaquePointer
     /// What the caller is doing, for error messages: "write to cars.docdb".
     package var action: String
+    /// Kept because the VFS that the handle calls is registered for as long as this lives.
+    private let fileSystem: any StoreFileSystem
     private var statements: [String: SQLiteStatement] = [:]
 
     /// How a connection is opened.
@@ -23,7 +25,11 @@ package final class SQLiteConnection {
     /// The most prepared statements one connection keeps; past it all are dropped and prepared anew.
     private static let statementCountLimit = 256
 
-    package init(path: String, mode: Mode, busyTimeoutMilliseconds: Int32) throws(DocDBError) {
+    package init(
+        path: String, mode: Mode, busyTimeoutMilliseconds: Int32,
+        fileSystem: any StoreFileSystem = SystemFileSystem.shared
+    ) throws(DocDBError) {
+        self.fileSystem = fileSystem
         var flags: Int32 = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         var name = path
         switch mode {
@@ -35,7 +41,7 @@ package final class SQLiteConnection {
             name = "file:" + Self.percentEncoded(path) + "?immutable=1"
         }
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(name, &handle, flags, nil)
+        let code = sqlite3_open_v2(name, &handle, flags, fileSystem.sqliteVFSName)
         guard code == SQLITE_OK, let handle else {
             let error = SQLiteError.error(code, connection: handle, while: "open \(path)")
             if let handle { sqlite3_close_v2(handle) }

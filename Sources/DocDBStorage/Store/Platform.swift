@@ -58,9 +58,6 @@ package enum Platform {
         #endif
     }
 
-    /// What a path names.
-    enum FileKind { case missing, directory, file }
-
     static func fileKind(_ path: String) -> FileKind {
         var status = stat()
         guard stat(path, &status) == 0 else { return .missing }
@@ -71,13 +68,6 @@ package enum Platform {
     package static func fileByteCount(_ path: String) -> Int64 {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
-    }
-
-    /// What tells an open file from a copy of it, whatever the copy's content.
-    struct FileIdentity: Equatable {
-        var inode: Int64
-        /// When content or inode were changed last, in nanoseconds since 1970; nobody can set it, moving keeps it.
-        var changeTime: Int64
     }
 
     static func identity(descriptor: Int32) -> FileIdentity? {
@@ -167,20 +157,16 @@ package enum Platform {
     static func refusalToSearch(_ path: String) -> Int32? { access(path, R_OK | X_OK) == 0 ? nil : errno }
 
     /// Makes the names in a directory durable.
-    static func synchronizeDirectory(_ path: String) {
+    ///
+    /// Some file systems refuse to sync directories, and some directories may be entered but not opened; an entry is
+    /// then as durable as they make it. A disk that fails is an error.
+    static func synchronizeDirectory(_ path: String) throws(DocDBError) {
         let descriptor = open(path, writing: false, creating: false)
         guard descriptor >= 0 else { return }
-        // Some file systems refuse to sync directories; the entry is then as durable as they make it.
-        _ = fsync(descriptor)
-        close(descriptor)
-    }
-
-    /// Waits until a whole file is on the disk itself.
-    static func synchronizeFile(_ path: String) throws(DocDBError) {
-        let descriptor = open(path, writing: true, creating: false)
-        guard descriptor >= 0 else { throw error(errno, while: "open \(path)") }
         defer { close(descriptor) }
-        guard synchronize(descriptor: descriptor) else { throw error(errno, while: "sync \(path)") }
+        guard fsync(descriptor) == 0 || (errno != EIO && errno != ENOSPC && errno != EDQUOT) else {
+            throw error(errno, while: "sync \(path)")
+        }
     }
 
     static func removeDirectory(_ path: String) { _ = rmdir(path) }

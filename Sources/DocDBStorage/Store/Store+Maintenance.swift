@@ -34,26 +34,27 @@ extension Store {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DocDBError(.misuse, "a backup's path is empty or has a NUL; name a directory that does not exist yet")
         }
-        let target = StoreDirectory(path)
+        let files = directory.fileSystem
+        let target = StoreDirectory(path, fileSystem: files)
         try Self.requireMissing(target)
         let suffix = options.randomBytes(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let partial = StoreDirectory(target.path + ".partial-" + suffix)
-        try Platform.makeDirectory(partial.path)
+        let partial = StoreDirectory(target.path + ".partial-" + suffix, fileSystem: files)
+        try files.makeDirectory(partial.path)
         do {
             try readers.outsideTransaction { context in
                 let statement = try context.connection.prepareOnce("VACUUM INTO ?")
                 statement.bind(1, partial.database)
                 try statement.run()
             }
-            try Platform.synchronizeFile(partial.database)
-            Platform.synchronizeDirectory(partial.path)
+            try files.synchronizeFile(partial.database)
+            try files.synchronizeDirectory(partial.path)
             // What the copy holds must not be lost here by a power cut, or both would tell of the same time differently.
-            if Platform.fileKind(directory.writeAheadLog) == .file {
-                try Platform.synchronizeFile(directory.writeAheadLog)
+            if files.kind(of: directory.writeAheadLog) == .file {
+                try files.synchronizeFile(directory.writeAheadLog)
             }
             try Self.requireMissing(target)
-            try Platform.rename(partial.path, to: target.path)
-            Platform.synchronizeDirectory(target.parent)
+            try files.rename(partial.path, to: target.path)
+            try files.synchronizeDirectory(target.parent)
         } catch {
             Self.discard(partial)
             throw error
@@ -61,16 +62,16 @@ extension Store {
     }
 
     private static func requireMissing(_ target: StoreDirectory) throws(DocDBError) {
-        guard Platform.fileKind(target.path) == .missing else {
+        guard target.fileSystem.kind(of: target.path) == .missing else {
             throw DocDBError(.misuse, "\(target.path) exists already; name a path for the backup that does not exist")
         }
     }
 
     private static func discard(_ directory: StoreDirectory) {
         for file in [directory.database, directory.database + "-journal", directory.writeAheadLog] {
-            Platform.remove(file)
+            directory.fileSystem.remove(file)
         }
-        Platform.removeDirectory(directory.path)
+        directory.fileSystem.removeDirectory(directory.path)
     }
 }
 

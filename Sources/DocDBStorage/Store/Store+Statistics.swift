@@ -55,8 +55,8 @@ extension Store {
                     try context.catalog[name].map { try Self.statistics(of: $0, connection) }
                 },
                 log: try Self.logStatistics(connection),
-                databaseByteCount: Platform.fileByteCount(directory.database),
-                writeAheadLogByteCount: Platform.fileByteCount(directory.writeAheadLog),
+                databaseByteCount: directory.fileSystem.byteCount(of: directory.database),
+                writeAheadLogByteCount: directory.fileSystem.byteCount(of: directory.writeAheadLog),
                 freeByteCount: pageByteCount * freePageCount, fieldNameCount: names.count, actorCount: actors.count,
                 incarnationCount: try connection.integer("SELECT count(*) FROM incarnations") ?? 0,
                 isErasurePending: isErasurePending)

@@ -28,7 +28,7 @@ package final class Store: Sendable {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DocDBError(.misuse, "a store's path is empty or has a NUL; name a directory such as cars.docdb")
         }
-        let directory = StoreDirectory(path)
+        let directory = StoreDirectory(path, fileSystem: options.fileSystem)
         self.directory = directory
         self.options = options
         names = FieldNames()
@@ -101,7 +101,8 @@ package final class Store: Sendable {
         let isNew = try directory.prepare(creating: options.access == .readWriteCreate)
         let lock = try StoreLock(directory)
         let connection = try SQLiteConnection(
-            path: directory.database, mode: .readWriteCreate, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+            path: directory.database, mode: .readWriteCreate, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds,
+            fileSystem: directory.fileSystem)
         connection.action = "open \(directory.path)"
         if isNew { try connection.execute("PRAGMA page_size = 4096") }
         try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: true)
@@ -116,7 +117,6 @@ package final class Store: Sendable {
             PRAGMA temp_store = MEMORY;
             """)
         try StoreMigration.migrate(connection, directory, options)
-        if isNew { Platform.synchronizeDirectory(directory.parent) }
         return Opened(connection: connection, lock: lock)
     }
 
@@ -127,7 +127,8 @@ package final class Store: Sendable {
         var failure: DocDBError
         do throws(DocDBError) {
             let connection = try SQLiteConnection(
-                path: directory.database, mode: .readOnly, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+                path: directory.database, mode: .readOnly, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds,
+                fileSystem: directory.fileSystem)
             connection.action = "open \(directory.path)"
             try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: false)
             return Opened(connection: connection, lock: nil)
@@ -135,11 +136,13 @@ package final class Store: Sendable {
             failure = error
         }
         // Where nobody may write beside the database, a store at rest is read without the files that writing needs.
-        guard failure.code == .storageFailed || failure.code == .readOnly, !Platform.isWritable(directory.path),
-            Platform.fileByteCount(directory.writeAheadLog) == 0
+        guard failure.code == .storageFailed || failure.code == .readOnly,
+            !directory.fileSystem.isWritable(directory.path),
+            directory.fileSystem.byteCount(of: directory.writeAheadLog) == 0
         else { throw failure }
         let connection = try SQLiteConnection(
-            path: directory.database, mode: .immutable, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+            path: directory.database, mode: .immutable, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds,
+            fileSystem: directory.fileSystem)
         connection.action = "open \(directory.path)"
         try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: false)
         return Opened(connection: connection, lock: nil, isImmutable: true)

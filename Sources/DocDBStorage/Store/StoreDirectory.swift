@@ -4,8 +4,11 @@ import Synchronization
 /// The layout of a store on disk: one directory that holds the database, the lock and the incarnation nonce.
 package struct StoreDirectory: Sendable {
     package let path: String
+    /// Where the directory and all that is in it lie.
+    package let fileSystem: any StoreFileSystem
 
-    package init(_ path: String) {
+    package init(_ path: String, fileSystem: any StoreFileSystem = SystemFileSystem.shared) {
+        self.fileSystem = fileSystem
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
@@ -23,45 +26,41 @@ package struct StoreDirectory: Sendable {
     ///
     /// Returns whether the store is new.
     func prepare(creating: Bool) throws(DocDBError) -> Bool {
-        switch Platform.fileKind(path) {
+        switch fileSystem.kind(of: path) {
         case .file:
             throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
         case .directory:
-            try requireEntry()
-            if Platform.fileKind(database) == .file { return false }
+            try fileSystem.requireSearchable(path)
+            if fileSystem.kind(of: database) == .file { return false }
             // A creation that was cut short leaves at most the lock; anything else is somebody's directory, or a store
             // that has lost its database.
-            guard creating, Platform.directoryEntries(path)?.allSatisfy({ $0 == "lock" }) == true else {
+            guard creating, fileSystem.directoryEntries(path)?.allSatisfy({ $0 == "lock" }) == true else {
                 throw DocDBError(
                     .notAStore,
                     "\(path) is a directory without a store in it; name an existing store or a path that does not exist yet"
                 )
             }
-            return true
         case .missing:
             guard creating else { throw missing }
-            try Platform.makeDirectory(path)
-            return true
+            try fileSystem.makeDirectory(path)
         }
+        // Before there is a database: where there is one, the directory's own name is durable.
+        try fileSystem.synchronizeDirectory(parent)
+        return true
     }
 
     /// Checks that there is a store to open for reading.
     func requireStore() throws(DocDBError) {
-        switch Platform.fileKind(path) {
+        switch fileSystem.kind(of: path) {
         case .missing: throw missing
         case .file:
             throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
         case .directory:
-            try requireEntry()
-            guard Platform.fileKind(database) == .file else {
+            try fileSystem.requireSearchable(path)
+            guard fileSystem.kind(of: database) == .file else {
                 throw DocDBError(.notAStore, "\(path) is a directory without a store in it; name an existing store")
             }
         }
-    }
-
-    /// Checks that this process may look into the directory.
-    private func requireEntry() throws(DocDBError) {
-        if let number = Platform.refusalToSearch(path) { throw Platform.error(number, while: "open \(path)") }
     }
 
     private var missing: DocDBError {
@@ -71,31 +70,28 @@ package struct StoreDirectory: Sendable {
 
 /// The lock that one writing process holds on a store, released when this object goes.
 final class StoreLock: Sendable {
-    private let descriptor: Int32
+    private let file: any StoreFile
     private let isReleased = Atomic<Bool>(false)
 
     private static let contentByteLimit = 512
 
     init(_ directory: StoreDirectory) throws(DocDBError) {
-        let descriptor = Platform.open(directory.lock, writing: true, creating: true)
-        guard descriptor >= 0 else { throw Platform.error(Platform.lastErrorNumber, while: "open \(directory.lock)") }
+        let file = try directory.fileSystem.open(directory.lock, writing: true, creating: true)
         do throws(DocDBError) {
-            guard try Platform.tryLock(descriptor, path: directory.lock) else {
-                let holder = Self.holder(descriptor)
+            guard try file.tryLock() else {
+                let holder = Self.holder(file)
                 throw DocDBError(
                     .storeLocked,
                     "cannot open \(directory.path): \(holder.text) holds it for writing; open it read-only or \(holder.remedy)",
                     context: ["holder": holder.text])
             }
             // Only for those who find the lock taken, so nobody waits for the disk.
-            try Platform.replaceContent(
-                descriptor, with: Array((Platform.processDescription + "\n").utf8), path: directory.lock,
-                isDurable: false)
+            try file.replaceContent(with: Array((Platform.processDescription + "\n").utf8), isDurable: false)
         } catch {
-            Platform.close(descriptor)
+            file.close()
             throw error
         }
-        self.descriptor = descriptor
+        self.file = file
     }
 
     deinit { release() }
@@ -104,14 +100,12 @@ final class StoreLock: Sendable {
     func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // A child process that is just being spawned may share the descriptor: closing it here alone would not unlock.
-        Platform.unlock(descriptor)
-        Platform.close(descriptor)
+        file.unlock()
+        file.close()
     }
 
-    private static func holder(_ descriptor: Int32) -> (text: String, remedy: String) {
-        let content = Platform.readStart(descriptor, limit: contentByteLimit).map {
-            String(decoding: $0, as: UTF8.self)
-        }
+    private static func holder(_ file: any StoreFile) -> (text: String, remedy: String) {
+        let content = file.readStart(limit: contentByteLimit).map { String(decoding: $0, as: UTF8.self) }
         let parts = (content ?? "").split(whereSeparator: \.isWhitespace)
         guard let first = parts.first, let process = Int32(first) else {
             return ("another process", "stop that process")

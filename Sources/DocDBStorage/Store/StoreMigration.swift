@@ -13,7 +13,7 @@ enum StoreMigration {
         let version = try connection.integer("PRAGMA user_version") ?? 0
         let application = try connection.integer("PRAGMA application_id") ?? 0
         if application == 0, version == 0, try connection.integer("SELECT count(*) FROM sqlite_master") == 0 {
-            guard Platform.fileKind(directory.incarnation) == .missing else {
+            guard directory.fileSystem.kind(of: directory.incarnation) == .missing else {
                 throw DocDBError(
                     .corrupted,
                     "the database of the store at \(directory.path) is empty though it was written to; restore a backup"

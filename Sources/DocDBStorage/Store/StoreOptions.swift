@@ -26,6 +26,8 @@ package struct StoreOptions: Sendable {
     /// The age past which blocks of the change log are cut, or nil for no such bound.
     package var historyAgeNanoseconds: UInt64?
     package var busyTimeoutMilliseconds: Int32 = 5_000
+    /// Where the store's files lie.
+    package var fileSystem: any StoreFileSystem = SystemFileSystem.shared
     /// The wall clock, in nanoseconds since 1970.
     package var clock: @Sendable () -> UInt64 = { Platform.wallClockNanoseconds() }
     /// A source of random bytes.

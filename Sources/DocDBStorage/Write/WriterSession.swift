@@ -42,12 +42,13 @@ struct WriterSession {
     ) throws(DocDBError) -> Bool {
         guard let written = try StoreMetadata.bytes(.incarnationNonce, connection), written.count == nonceByteCount
         else { return false }
-        let descriptor = Platform.open(directory.incarnation, writing: false, creating: false)
-        guard descriptor >= 0 else { return false }
-        defer { Platform.close(descriptor) }
+        guard let file = try? directory.fileSystem.open(directory.incarnation, writing: false, creating: false) else {
+            return false
+        }
+        defer { file.close() }
         // One byte more than there should be, so that a longer file is told.
-        guard let nonce = Platform.readStart(descriptor, limit: nonceByteCount + 1), nonce == written,
-            let identity = Platform.identity(descriptor: descriptor)
+        guard let nonce = file.readStart(limit: nonceByteCount + 1), nonce == written,
+            let identity = try? file.identity()
         else { return false }
         let inode = try StoreMetadata.integer(.incarnationInode, connection)
         let changeTime = try StoreMetadata.integer(.incarnationChangeTime, connection)
@@ -77,17 +78,12 @@ struct WriterSession {
     private mutating func begin(_ writer: StoreWriter) throws(DocDBError) {
         let connection = writer.connection
         let directory = writer.directory
-        let descriptor = Platform.open(directory.incarnation, writing: true, creating: true)
-        guard descriptor >= 0 else {
-            throw Platform.error(Platform.lastErrorNumber, while: "open \(directory.incarnation)")
-        }
-        defer { Platform.close(descriptor) }
+        let file = try directory.fileSystem.open(directory.incarnation, writing: true, creating: true)
+        defer { file.close() }
         // The file first: where the commit then does not come about, file and database differ, which costs a new actor.
         let nonce = writer.options.randomBytes(Self.nonceByteCount)
-        try Platform.replaceContent(descriptor, with: nonce, path: directory.incarnation, isDurable: true)
-        guard let identity = Platform.identity(descriptor: descriptor) else {
-            throw Platform.error(Platform.lastErrorNumber, while: "read \(directory.incarnation)")
-        }
+        try file.replaceContent(with: nonce, isDurable: true)
+        let identity = try file.identity()
         let reserved = HybridTime(
             nanosecondsSince1970: Self.add(
                 Self.reservationMarginNanoseconds + Self.reservationNanoseconds,
@@ -139,30 +135,25 @@ struct WriterSession {
     }
 }
 
-/// A descriptor of the write-ahead log, through which it is made durable while others write.
+/// The write-ahead log as a file, through which it is made durable while others write.
 final class WriteAheadLogFile: Sendable {
-    /// The open file, -1 where there is none yet. Held while the disk is waited for, so that nobody closes it.
-    private let descriptor = Mutex<Int32>(-1)
+    /// The open file, or nil where there is none yet. Held while the disk is waited for, so that nobody closes it.
+    private let file = Mutex<(any StoreFile)?>(nil)
 
     /// Waits until the bytes of the write-ahead log are on the disk itself.
     func synchronize(_ directory: StoreDirectory) throws(DocDBError) {
-        let failure: DocDBError? = descriptor.withLock { descriptor in
-            if descriptor < 0 { descriptor = Platform.open(directory.writeAheadLog, writing: true, creating: false) }
-            guard descriptor >= 0 else {
-                return Platform.error(Platform.lastErrorNumber, while: "open \(directory.writeAheadLog)")
+        try file.withLock { (file) throws(DocDBError) in
+            if file == nil {
+                file = try directory.fileSystem.open(directory.writeAheadLog, writing: true, creating: false)
             }
-            guard Platform.synchronize(descriptor: descriptor) else {
-                return Platform.error(Platform.lastErrorNumber, while: "sync \(directory.writeAheadLog)")
-            }
-            return nil
+            try file?.synchronize()
         }
-        if let failure { throw failure }
     }
 
     func close() {
-        descriptor.withLock { descriptor in
-            if descriptor >= 0 { Platform.close(descriptor) }
-            descriptor = -1
+        file.withLock { file in
+            file?.close()
+            file = nil
         }
     }
 }
