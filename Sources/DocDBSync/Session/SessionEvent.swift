@@ -7,12 +7,17 @@ package enum SessionEvent {
     case opened(channelBinding: [UInt8]?)
     /// A frame came, whole.
     case received([UInt8])
+    /// All frames that had come are handed over: the moment to synchronize once and acknowledge what they brought.
+    case batchEnded
     /// What was sent has been handed on: there is room again.
     case drained
     /// What to ask the peer for, from now on.
     case interest([AnnouncedInterest])
     /// What the peer may do, from now on: a grant was renewed or revoked.
     case rights(PeerRights)
+    /// Commits are reported by the scope that was asked for, from now on: only now may the snapshot be opened that the
+    /// pull starts from, or commits between the two would be missed. Answers each `SessionEffect.scope`.
+    case scoped
     /// Commits up to `through` have ended, of which these documents concern the session (see `SessionEffect.scope`).
     case committed([DirtyDocument], through: Int64)
     /// Documents were evicted here, which the session's scope may have held.
@@ -27,8 +32,10 @@ package enum SessionEvent {
     case extra(kind: UInt64, [UInt8])
     /// The time that a `wake` asked for has come, or some time has.
     case tick
-    /// End in order.
+    /// End in order: the effects are a `close` message, if there is still somebody to read it, and `close`.
     case close(code: String, message: String)
+    /// The link has closed, whoever closed it: what is worth keeping is written now. The last event; no effects follow.
+    case closed
 }
 
 /// A document that commits changed, as seen by one standing predicate of a session.
@@ -51,11 +58,14 @@ package enum SessionEffect {
     case send([UInt8])
     /// Call `handle(.tick)` at this monotonic time, in nanoseconds; the latest one counts.
     case wake(atNanoseconds: UInt64)
-    /// The handshake is done: the peer is who it says.
+    /// The handshake is done: the peer is who it says. The runtime answers with `.interest`, or with `.close` where the
+    /// two stores have a better link.
     case established(Hello, PeerRights)
     /// Frames may be this long from now on.
     case frameLimit(Int)
     /// The documents that the peer pulls: report commits that touch them, by these filters per collection.
+    ///
+    /// In place of an earlier scope. The runtime answers with `.scoped` as soon as it does.
     case scope(SessionScope)
     /// A snapshot was applied, or a commit of peer facts made: documents changed here at `sequence`.
     case applied(count: Int, sequence: Int64?)
