@@ -95,6 +95,8 @@ extension DocDBError.Code {
     public static let connectionFailed = Self("connectionFailed")
     /// The other side was reached and would not have the connection.
     public static let connectionRejected = Self("connectionRejected")
+    /// Bytes from another peer are not what the replication protocol says.
+    public static let protocolError = Self("protocolError")
     /// The time allowed has passed.
     public static let timedOut = Self("timedOut")
     /// The operation was called in a way that can never work.

@@ -1,0 +1,50 @@
+/// The limits of replication: what a session accepts from a peer, and what it keeps for one.
+///
+/// A peer over one of them ends its session with a coded `close`; nothing else happens.
+package enum SyncLimits {
+    // Frames.
+
+    /// The most bytes of a frame before the peer has proven who it is.
+    package static let frameByteCountBeforeProof = 16 * 1024
+    /// The most bytes of a frame thereafter, compressed and decompressed.
+    package static let frameByteCount = 16 * 1024 * 1024
+    /// The most bytes of a name, an app id, an operating system or a reason.
+    package static let textByteCount = 1024
+    /// The most bytes of a key, a proof, a nonce or a hash.
+    package static let keyByteCount = 1024
+    /// The most bytes of a grant.
+    package static let grantByteCount = 64 * 1024
+
+    // Documents.
+
+    /// The most actors that one version vector, or the stamps of one document, may name.
+    package static let vectorActorCount = 8192
+    /// The most actors that a peer defines for one pull.
+    package static let dictionaryActorCount = 65_536
+    /// The most collections that a peer defines for one pull.
+    package static let dictionaryCollectionCount = 16_384
+    /// The number of documents that a peer may give short references.
+    package static let referenceSlotCount = 1024
+
+    // Lists in messages.
+
+    /// The most actors of its own that a peer names.
+    package static let ownedActorCount = 4096
+    /// The most interests that a peer announces, its own and those it relays.
+    package static let announcedInterestCount = 1024
+    /// The most collections of one interest.
+    package static let interestCollectionCount = 16_384
+    /// The most bytes of one predicate.
+    package static let predicateByteCount = 64 * 1024
+    /// The most documents whose vectors an `interest` gives.
+    package static let haveCount = 65_536
+    /// The most documents that a message names as not joined.
+    package static let outcomeCount = 65_536
+
+    // Reconciliation.
+
+    /// About how many bytes one step of a reconciliation has at most; what does not fit goes into a further round.
+    package static let rangesByteCount = 256 * 1024
+    /// The most steps that a peer may take in one reconciliation.
+    package static let rangesRoundCount = 65_536
+}

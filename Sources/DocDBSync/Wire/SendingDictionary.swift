@@ -1,0 +1,76 @@
+/// What one side has defined for the other while it sends documents: names, actors, collections, documents' references.
+///
+/// Names and actors go by the numbers of the sender's store, so that stored bytes go out as they are. One dictionary
+/// lasts for one pull (one number of an interest): frames of an earlier one are dropped whole, and their definitions with
+/// them. `DocumentsWriter` therefore begins anew with each number, and tells the reader so in the bytes.
+package final class SendingDictionary {
+    /// The number of the interest that what follows is defined for.
+    var number: UInt64?
+    /// Whether the next content must begin anew.
+    var beginsAnew = true
+    /// One bit for each name of the store that has been defined.
+    private var names: [UInt64] = []
+    private var actors: Set<UInt32> = []
+    private var lastActor: UInt32?
+    private var collections: [Int64: UInt32] = [:]
+    private var slots: [DocumentReference: UInt32] = [:]
+    private var slotOwners: [DocumentReference] = []
+    private var nextSlot = 0
+
+    /// How many documents have short references at a time.
+    private static let slotCount = 256
+
+    package init() {}
+
+    /// Forgets everything; the next content begins anew.
+    package func reset() {
+        beginsAnew = true
+        names = []
+        actors = []
+        lastActor = nil
+        collections = [:]
+        slots = [:]
+        slotOwners = []
+        nextSlot = 0
+    }
+
+    /// Notes that a name, actor or collection is used; returns whether this is the first time.
+    @inline(__always)
+    func defineName(_ name: Int) -> Bool {
+        let word = name >> 6
+        let bit: UInt64 = 1 << UInt64(name & 63)
+        if word < names.count, names[word] & bit != 0 { return false }
+        while names.count <= word { names.append(0) }
+        names[word] |= bit
+        return true
+    }
+
+    func defineActor(_ actor: UInt32) -> Bool {
+        if lastActor == actor { return false }
+        lastActor = actor
+        return actors.insert(actor).inserted
+    }
+
+    /// The short number of a collection, and whether it is new.
+    func collection(_ collection: Int64) -> (number: UInt32, isNew: Bool) {
+        if let number = collections[collection] { return (number, false) }
+        let number = UInt32(collections.count)
+        collections[collection] = number
+        return (number, true)
+    }
+
+    /// The slot of a document, and whether it is new; the document that held the slot longest then loses it.
+    func slot(of reference: DocumentReference) -> (slot: UInt32, isNew: Bool) {
+        if let slot = slots[reference] { return (slot, false) }
+        let slot = nextSlot
+        nextSlot = (nextSlot + 1) % Self.slotCount
+        if slot < slotOwners.count {
+            slots[slotOwners[slot]] = nil
+            slotOwners[slot] = reference
+        } else {
+            slotOwners.append(reference)
+        }
+        slots[reference] = UInt32(slot)
+        return (UInt32(slot), true)
+    }
+}
