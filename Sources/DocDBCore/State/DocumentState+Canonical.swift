@@ -138,7 +138,12 @@ extension DocumentState {
 
     /// Appends whether the document is alive, `seen` if it is, and `deleted`.
     private func appendCanonicalVectors(to output: inout ByteBuffer) {
-        let isAlive = isAlive
+        Self.appendCanonicalVectors(seen, deleted, isAlive: isAlive, to: &output)
+    }
+
+    private static func appendCanonicalVectors(
+        _ seen: VersionVector, _ deleted: VersionVector, isAlive: Bool, to output: inout ByteBuffer
+    ) {
         output.append(isAlive ? 1 : 0)
         for vector in isAlive ? [seen, deleted] : [deleted] {
             output.appendVarint(UInt64(vector.elements.count))
@@ -159,6 +164,19 @@ extension DocumentState {
         input.appendCBOR(collection)
         input.append(id)
         appendCanonicalVectors(to: &input)
+        return hash(input.bytes)
+    }
+
+    /// The digest of the state of a document that has these vectors.
+    package static func digest(
+        collection: String, id: UnsafeRawBufferPointer, seen: VersionVector, deleted: VersionVector,
+        hash: (UnsafeRawBufferPointer) -> StateDigest
+    ) -> StateDigest {
+        let isAlive = seen.elements.contains { $0.time > deleted[$0.actor] }
+        var input = ByteBuffer(capacity: 256)
+        input.appendCBOR(collection)
+        input.append(id)
+        appendCanonicalVectors(seen, deleted, isAlive: isAlive, to: &input)
         return hash(input.bytes)
     }
 }

@@ -15,9 +15,14 @@ package struct PeerRecord: Hashable, Sendable {
 
     /// This store as the subscriber: the last cursor that the peer handed out, with what it covered.
     package var cursor: Cursor?
-    /// How many documents the peer has told as in scope, and the sum of their digests, as of the cursor.
+    /// How many documents the peer had told as in scope when it handed out the cursor, and the sum of their digests:
+    /// what it resumes from. Sessions set it with the cursor.
     package var toldCount: Int64 = 0
     package var toldSum = DigestSum()
+    /// The same of all that stands in the table of what the peer has told at present, which acknowledgements and returned
+    /// documents also move. `ReplicaWriter.setTold` and its relatives keep it; `setPeer` leaves it as it is.
+    package var currentCount: Int64 = 0
+    package var currentSum = DigestSum()
 
     /// This store as the provider: the newest own commit up to which the peer has acknowledged all that concerns it.
     package var acknowledgedSequence: Int64 = 0

@@ -77,6 +77,8 @@ package enum PastState {
 package protocol ReplicaReader: AnyObject {
     /// The newest commit that this moment holds.
     var sequence: Int64 { get }
+    /// The actor that the next local write will have; nil where it will take a new one.
+    var actor: ActorID? { get }
     /// The first commit that the change log still holds; a cursor at `oldestSequence - 1` is the oldest to resume from.
     var oldestSequence: Int64 { get }
     /// The incarnations of the change log, oldest first; the newest has no last sequence number yet.
@@ -91,6 +93,8 @@ package protocol ReplicaReader: AnyObject {
 
     /// Finds a document by collection and id (canonical CBOR); also one that was evicted, whose reference stays known.
     func reference(collection: Int64, id: UnsafeRawBufferPointer) throws -> DocumentReference?
+    /// The id of a document (canonical CBOR), also of one that is evicted or reserved; nil for an unknown reference.
+    func id(of reference: DocumentReference) throws -> [UInt8]?
     /// Calls `body` with a stored document, deleted ones included; returns false where it is not stored.
     @discardableResult
     func withDocument(_ reference: DocumentReference, _ body: (StoredDocument) throws -> Void) throws -> Bool
@@ -102,10 +106,14 @@ package protocol ReplicaReader: AnyObject {
 
     /// The state of a document after a commit, by unwinding the log from the present.
     func state(of reference: DocumentReference, after sequence: Int64) throws -> PastState
-    /// Calls `body` once for each document changed after a commit, evictions included, with the first commit after
-    /// `sequence` that changed it; in the order of these commits. Returns false where the log does not reach back.
+    /// Calls `body` for each document changed after a commit, evictions included, with the first commit after `sequence`
+    /// that changed it; in the order of these commits. Returns false where the log does not reach back.
+    ///
+    /// `isTaken` tells whether one of these commits applied a snapshot of `peer`; a document may then come twice, with
+    /// true the second time.
     func forEachChange(
-        after sequence: Int64, _ body: (_ reference: DocumentReference, _ first: Int64) throws -> Void
+        after sequence: Int64, takenFrom peer: Int64,
+        _ body: (_ reference: DocumentReference, _ first: Int64, _ isTaken: Bool) throws -> Void
     ) throws -> Bool
 
     // What is known of peers.
@@ -164,11 +172,16 @@ package protocol ReplicaWriter: ReplicaReader {
 
     // What is known of peers.
 
-    /// Adds a peer, or updates what is known of it, and returns it with its number.
+    /// Adds a peer, or updates what is known of it but for `currentCount` and `currentSum`; returns it as it is then.
     func setPeer(_ peer: PeerRecord) throws -> PeerRecord
-    /// Sets or, with nil, removes what the peer has told of a document.
+    /// Sets or, with nil, removes what the peer has told of a document, and moves the peer's current count and sum.
     func setTold(peer: Int64, _ reference: DocumentReference, _ digest: StateDigest?) throws
     func removeAllTold(peer: Int64) throws
+    /// Removes what all other peers have told of a document that was evicted and comes back; returns these peers.
+    ///
+    /// The local copy may lack what they told, so each of their sessions must be asked (`SessionEvent.wanted`). A local
+    /// write to an evicted document does the same.
+    func removeTold(_ reference: DocumentReference, except peer: Int64) throws -> [Int64]
     func setApart(_ document: ApartDocument) throws
     func removeApart(peer: Int64, side: ApartDocument.Side, _ reference: DocumentReference) throws
     /// Puts a delta aside, in place of an older one of this peer and document.

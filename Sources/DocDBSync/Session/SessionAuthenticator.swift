@@ -9,6 +9,9 @@ package protocol SessionAuthenticator: AnyObject, Sendable {
     /// The grant of this peer; empty for identities without grants.
     var grant: [UInt8] { get }
 
+    /// What this peer itself may do: the rights of its grant.
+    var ownRights: PeerRights { get }
+
     /// Proves possession over the transcript.
     func prove(_ transcript: HandshakeTranscript) throws -> Proof
     /// Judges the peer's proof.
@@ -16,6 +19,8 @@ package protocol SessionAuthenticator: AnyObject, Sendable {
     /// - Parameter grant: the peer's grant, where the proof names one and it is at hand; nil asks the peer for it.
     /// - Returns: what the peer may do, or nil where its grant is needed first.
     func judge(_ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?) throws -> PeerRights?
+    /// Judges a grant that the peer has renewed during a session, of which `proof` was accepted.
+    func judge(renewal grant: [UInt8], of proof: Proof) throws -> PeerRights
 }
 
 /// What both sides prove to have seen.

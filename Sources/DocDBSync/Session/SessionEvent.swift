@@ -15,14 +15,19 @@ package enum SessionEvent {
     case interest([AnnouncedInterest])
     /// What the peer may do, from now on: a grant was renewed or revoked.
     case rights(PeerRights)
+    /// This peer's own grant was renewed: the authenticator has the new one, which is sent and asked under.
+    case renewed
     /// Commits are reported by the scope that was asked for, from now on: only now may the snapshot be opened that the
     /// pull starts from, or commits between the two would be missed. Answers each `SessionEffect.scope`.
     case scoped
     /// Commits up to `through` have ended, of which these documents concern the session (see `SessionEffect.scope`).
+    ///
+    /// Hand over what has gathered before any other event, even where it is nothing: what lies between `through` and the
+    /// moment that the session reads, it must find in the log.
     case committed([DirtyDocument], through: Int64)
     /// Documents were evicted here, which the session's scope may have held.
     case evicted([DocumentReference])
-    /// Documents that were evicted here have come back, or are wanted whole: ask the peer, if it told them.
+    /// Documents that were evicted here have come back, or are wanted whole: ask the peer, who had told them.
     case wanted([DocumentReference])
     /// Adopt the peer's version of a document that it refused, in place of the local one.
     case revert(DocumentReference)
@@ -79,8 +84,8 @@ package enum SessionEffect {
     case settled(DocumentReference, peer: Int64, ApartDocument.Side)
     /// The peer announced these interests, its own and those it relays.
     case announced([AnnouncedInterest])
-    /// These documents have come back: providers that had told them must be asked.
-    case returned([DocumentReference])
+    /// A document that was evicted here has come back: the sessions of these peers, who had told it, get `.wanted`.
+    case returned(DocumentReference, toldBy: [Int64])
     case extra(kind: UInt64, [UInt8])
     /// Two payloads under one stamp, or an actor's newer stamps known elsewhere: reported, never dropped.
     case warning(DocDBError)
