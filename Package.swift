@@ -46,8 +46,8 @@ let package = Package(
         .target(
             name: "Schemas", path: "Schemas",
             exclude: [
-                "README.md", "change-log.md", "document-body.md", "document-state.md", "order-encoding.md",
-                "predicates.md",
+                "README.md", "change-log.md", "document-body.md", "document-state.md", "grant.md", "order-encoding.md",
+                "permissions.schema.json", "predicates.md",
             ],
             resources: [.embedInCode("store.sql"), .embedInCode("collection.sql"), .embedInCode("index.sql")],
             swiftSettings: settings),
@@ -59,6 +59,8 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "DocDBLive", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage"], swiftSettings: settings),
+        .target(
+            name: "DocDBAuth", dependencies: ["DocDBCore", "DocDBQuery", "CCrypto"], swiftSettings: settings),
         .target(
             name: "DocDBTransport", dependencies: ["DocDBCore", "CWebSockets", "CCurl"], swiftSettings: settings),
         .target(
@@ -97,6 +99,10 @@ let package = Package(
             dependencies: ["DocDBStorage", "DocDBQuery", "DocDBCore", "CSQLite"], swiftSettings: settings),
         .testTarget(
             name: "DocDBLiveTests", dependencies: ["DocDBLive", "DocDBStorage", "DocDBQuery", "DocDBCore"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DocDBAuthTests", dependencies: ["DocDBAuth", "DocDBQuery", "DocDBCore", "CCrypto"],
+            exclude: ["make-token-vectors.py"],
             swiftSettings: settings),
         .testTarget(
             name: "DocDBTransportTests", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"],

@@ -1,0 +1,28 @@
+/// Refuses public keys for which signatures can be made without a secret.
+enum Ed25519Check {
+    /// The `y` coordinates of the eight points of small order, little-endian, in their one canonical form.
+    private static let smallOrder: [[UInt8]] = [
+        [0] + [UInt8](repeating: 0, count: 31),
+        [1] + [UInt8](repeating: 0, count: 31),
+        [0xEC] + [UInt8](repeating: 0xFF, count: 30) + [0x7F],
+        [
+            0x26, 0xE8, 0x95, 0x8F, 0xC2, 0xB2, 0x27, 0xB0, 0x45, 0xC3, 0xF4, 0x89, 0xF2, 0xEF, 0x98, 0xF0,
+            0xD5, 0xDF, 0xAC, 0x05, 0xD3, 0xC6, 0x33, 0x39, 0xB1, 0x38, 0x02, 0x88, 0x6D, 0x53, 0xFC, 0x05,
+        ],
+        [
+            0xC7, 0x17, 0x6A, 0x70, 0x3D, 0x4D, 0xD8, 0x4F, 0xBA, 0x3C, 0x0B, 0x76, 0x0D, 0x10, 0x67, 0x0F,
+            0x2A, 0x20, 0x53, 0xFA, 0x2C, 0x39, 0xCC, 0xC6, 0x4E, 0xC7, 0xFD, 0x77, 0x92, 0xAC, 0x03, 0x7A,
+        ],
+    ]
+
+    /// Tells whether 32 bytes may serve as a public key: a canonical `y` (below 2^255 - 19) of no point of small order.
+    ///
+    /// Whether the point lies on the curve is OpenSSL's to find out.
+    static func isAcceptable(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count == 32 else { return false }
+        var y = bytes
+        y[31] &= 0x7F
+        let isCanonical = y[31] < 0x7F || y[0] < 0xED || y[1..<31].contains { $0 != 0xFF }
+        return isCanonical && !smallOrder.contains(y)
+    }
+}

@@ -1,0 +1,113 @@
+package import DocDBCore
+
+/// A hub's word that grants issued before a moment no longer hold: of a user, or one grant.
+package struct Revocation: Hashable, Sendable {
+    static let type = "docdb-revocation+jwt"
+
+    package enum Subject: Hashable, Sendable {
+        case user(ExactString)
+        case grant(ExactString)
+    }
+
+    package let appID: String
+    package let subject: Subject
+    /// Grants issued in an earlier second are revoked.
+    package let issuedBefore: UnixTime
+    /// Counts the hub's revocations.
+    package let sequence: Int64
+    /// When the last grant that it can name has expired, so that it may be forgotten.
+    package let forgetAfter: UnixTime
+    /// The entry itself, as it is handed to peers.
+    package let text: String
+
+    static func issue(
+        _ subject: Subject, appID: String, issuedBefore: UnixTime, sequence: Int64, now: UnixTime,
+        forgetAfter: UnixTime, key: PeerKeyPair
+    ) throws(DocDBError) -> Revocation {
+        var claims: [String: Value] = [
+            "aud": .string(appID), "iat": .int(now.seconds), "exp": .int(forgetAfter.seconds),
+            "seq": .int(sequence), "issuedBefore": .int(issuedBefore.seconds),
+        ]
+        switch subject {
+        case .user(let id): claims["sub"] = .string(id.text)
+        case .grant(let id): claims["grant"] = .string(id.text)
+        }
+        return Revocation(
+            appID: appID, subject: subject, issuedBefore: issuedBefore, sequence: sequence, forgetAfter: forgetAfter,
+            text: try JSONWebSignature.sign(claims, type: type, with: key))
+    }
+
+    init(
+        appID: String, subject: Subject, issuedBefore: UnixTime, sequence: Int64, forgetAfter: UnixTime, text: String
+    ) {
+        self.appID = appID
+        self.subject = subject
+        self.issuedBefore = issuedBefore
+        self.sequence = sequence
+        self.forgetAfter = forgetAfter
+        self.text = text
+    }
+
+    /// Reads the claims of an entry whose signature has been verified.
+    init(claims: [String: Value], text: String) throws(DocDBError) {
+        let reader = ClaimReader(claims)
+        let subject: Subject
+        switch (claims["sub"], claims["grant"]) {
+        case (.string(let user), nil) where !user.isEmpty: subject = .user(ExactString(user))
+        case (nil, .string(let grant)) where !grant.isEmpty: subject = .grant(ExactString(grant))
+        default: throw ClaimReader.failure("sub or grant")
+        }
+        self.init(
+            appID: try reader.text("aud"), subject: subject, issuedBefore: try reader.time("issuedBefore"),
+            sequence: try reader.number("seq"), forgetAfter: try reader.time("exp"), text: text)
+    }
+}
+
+/// The revocations that count: of each user and grant the widest.
+package struct RevocationList: Sendable {
+    private var entries: [Revocation.Subject: Revocation] = [:]
+    /// The highest sequence number met, whether its entry is still kept or not.
+    package private(set) var highestSequence: Int64 = 0
+
+    package init() {}
+
+    package var count: Int { entries.count }
+
+    /// Adds a verified entry; tells whether it changed anything, so that it is to be stored and passed on.
+    ///
+    /// - Throws: `limitReached` where the list is full of entries that still count.
+    package mutating func add(_ entry: Revocation, now: UnixTime) throws(DocDBError) -> Bool {
+        highestSequence = max(highestSequence, entry.sequence)
+        guard now < entry.forgetAfter else { return false }
+        if let known = entries[entry.subject] {
+            // Neither of two entries may shorten the other.
+            guard entry.issuedBefore > known.issuedBefore || entry.forgetAfter > known.forgetAfter else { return false }
+            guard entry.issuedBefore >= known.issuedBefore else { return false }
+        } else if entries.count >= AuthenticationLimits.revocationCount {
+            forget(now: now)
+            guard entries.count < AuthenticationLimits.revocationCount else {
+                throw DocDBError(.limitReached, "the list of revocations is full; shorten the validity of grants")
+            }
+        }
+        entries[entry.subject] = entry
+        return true
+    }
+
+    /// Drops entries all of whose grants have expired.
+    package mutating func forget(now: UnixTime) {
+        entries = entries.filter { now < $0.value.forgetAfter }
+    }
+
+    package func isRevoked(_ grant: Grant) -> Bool {
+        let subjects = [Revocation.Subject.user(ExactString(grant.userID)), .grant(ExactString(grant.id))]
+        return subjects.contains { subject in entries[subject].map { grant.issuedAt < $0.issuedBefore } ?? false }
+    }
+
+    /// The first second in which a grant for a user can be issued that is not revoked; nil where there is no limit.
+    package func earliestIssue(for userID: String) -> UnixTime? { entries[.user(ExactString(userID))]?.issuedBefore }
+
+    /// The entries after a sequence number, in the order of these numbers: what a peer that has heard up to it lacks.
+    package func entries(after sequence: Int64) -> [Revocation] {
+        entries.values.filter { $0.sequence > sequence }.sorted { ($0.sequence, $0.text) < ($1.sequence, $1.text) }
+    }
+}
