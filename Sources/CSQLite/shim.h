@@ -21,4 +21,10 @@ static inline int docdb_sqlite3_db_config_int(sqlite3 *db, int option, int value
     return sqlite3_db_config(db, option, value, (int *)0);
 }
 
+// An open file of a VFS that is written in Swift: what SQLite knows of it, and the object that stands for it.
+typedef struct docdb_sqlite3_file {
+    sqlite3_file base;
+    void *object;
+} docdb_sqlite3_file;
+
 #endif

@@ -5,7 +5,7 @@
 #else
     import Darwin
 #endif
-import DocDBCore
+package import DocDBCore
 
 /// The few calls to the operating system that the store makes beside SQLite.
 package enum Platform {
@@ -34,7 +34,7 @@ package enum Platform {
     static var lastErrorNumber: Int32 { errno }
 
     /// The error for a failed call, by `errno`.
-    static func error(_ number: Int32, while action: String) -> DocDBError {
+    package static func error(_ number: Int32, while action: String) -> DocDBError {
         let detail = String(cString: strerror(number))
         let context = ["errno": String(number), "action": action]
         return switch number {

@@ -1,0 +1,10 @@
+import Synchronization
+
+/// One generator that several threads draw from; what each gets depends on their order.
+package final class SharedRandom: Sendable {
+    private let random: Mutex<SimulationRandom>
+
+    package init(seed: UInt64) { random = Mutex(SimulationRandom(seed: seed)) }
+
+    package func bytes(count: Int) -> [UInt8] { random.withLock { $0.bytes(count: count) } }
+}
