@@ -29,10 +29,22 @@ package struct ConnectOptions: Sendable {
     package var trust: CertificateTrust = .system
     /// The seconds within which the link must be open, looking up the name included.
     package var timeoutSeconds: Double = TransportLimits.connectSeconds
+    /// What the link starts with.
+    package var link = LinkOptions()
+
+    package init() {}
+}
+
+/// What a link starts with, whichever side opens it.
+package struct LinkOptions: Sendable, Hashable {
     /// The first value of the link's `frameByteLimit`.
-    package var frameByteLimit: Int = TransportLimits.unauthenticatedFrameByteCount
+    package var frameByteLimit = TransportLimits.unauthenticatedFrameByteCount
     /// The low-water mark of the link's queue, in bytes.
-    package var lowWaterByteCount: Int = TransportLimits.lowWaterByteCount
+    package var lowWaterByteCount = TransportLimits.lowWaterByteCount
+    /// Seconds of silence after which the other side is asked whether it is there.
+    package var pingSeconds = TransportLimits.pingSeconds
+    /// Seconds of silence after which the link is given up.
+    package var silenceSeconds = TransportLimits.silenceSeconds
 
     package init() {}
 }

@@ -50,8 +50,8 @@ extension LinkCloseReason {
     }
     /// 1011: this peer failed.
     package static func failed(_ text: String) -> Self { Self(code: 1011, text: text) }
-    /// 1013: this peer is too busy; try again later.
-    package static func busy(_ text: String) -> Self { Self(code: 1013, text: text) }
+    /// 4002: this peer is too busy; try again later. (1013 does not pass every WebSocket library.)
+    package static func busy(_ text: String) -> Self { Self(code: 4002, text: text) }
     /// 4000: the other side has been silent for too long.
     package static let silent = Self(code: 4000, text: "the other side was silent for too long")
     /// 4001: what was queued could not be sent in time.
