@@ -81,9 +81,10 @@ extension WriteTransaction {
                 return false
             }
             for index in collection.indexes { try index.change(key: key, id: id, oldBody: nil, newBody: body) }
-            if let number = collection.observedNumber {
+            if collection.isWatched {
                 scratch.pointee.capture.add(
-                    collection: number, key: key, id: id, before: nil, after: body)
+                    observed: collection.observedNumber, collection: collection.info.number, key: key, id: id,
+                    before: nil, after: body)
             }
             scratch.pointee.record.addInsertion(
                 collection: collection.info.number, key: key, stampIndex: stampIndex)
@@ -231,9 +232,10 @@ extension WriteTransaction {
             for index in collection.indexes {
                 try index.change(key: document.key, id: id, oldBody: oldBody, newBody: body)
             }
-            if let number = collection.observedNumber {
+            if collection.isWatched {
                 scratch.pointee.capture.add(
-                    collection: number, key: document.key, id: id, before: oldBody, after: body)
+                    observed: collection.observedNumber, collection: collection.info.number, key: document.key, id: id,
+                    before: oldBody, after: body)
             }
             scratch.pointee.record.addChange(
                 collection: collection.info.number, key: document.key,

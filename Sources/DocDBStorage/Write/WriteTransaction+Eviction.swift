@@ -48,9 +48,10 @@ extension WriteTransaction {
         for index in collection.indexes {
             try index.change(key: document.key, id: id, oldBody: oldBody, newBody: nil)
         }
-        if let number = collection.observedNumber {
+        if collection.isWatched {
             scratch.pointee.capture.add(
-                collection: number, key: document.key, id: id, before: oldBody, after: nil)
+                observed: collection.observedNumber, collection: collection.info.number, key: document.key, id: id,
+                before: oldBody, after: nil, isEviction: true)
         }
     }
 
