@@ -106,37 +106,4 @@ struct CommitObservationTests {
         try store.put(["_id": 2], in: composed)
         #expect(recorder.take().joined().map(\.id) == [2])
     }
-
-    /// Notes which documents of which collections commits changed.
-    final class Follower: CommitFollower {
-        let heard = Mutex<[String]>([])
-        func didCommit(_ changes: CommittedChanges) {
-            heard.withLock { heard in
-                for change in changes.changes {
-                    let kind = change.isEviction ? "evicted" : "changed"
-                    heard.append("\(changes.sequence) \(kind) \(change.storeCollection) \(change.key)")
-                }
-            }
-        }
-    }
-
-    @Test("tells followers of all collections, old and new, beside who observes some")
-    func follow() throws {
-        let place = TemporaryStore("observe")
-        let store = try place.open()
-        try store.put(["_id": 1], in: "cars")
-        let recorder = Recorder(store.names)
-        try store.observe(["cars": 7], by: recorder)
-        let follower = Follower()
-        #expect(try store.follow(by: follower) == 1)
-        try store.put(["_id": 2], in: "cars")
-        try store.put(["_id": 1], in: "others")
-        _ = try store.write { try $0.evict(1) }
-        #expect(recorder.take().joined().map(\.id) == [2, 1])
-        #expect(follower.heard.withLock { $0 } == ["2 changed 1 2", "3 changed 2 1", "4 evicted 1 1"])
-        try store.follow(by: nil)
-        try store.put(["_id": 3], in: "cars")
-        #expect(follower.heard.withLock { $0.count } == 3)
-        #expect(recorder.take().joined().map(\.id) == [3])
-    }
 }

@@ -145,9 +145,7 @@ package final class LiveEngine: CommitObserver {
         let (work, observed) = state.withLock { state -> (Work, [CollectionName: Int64]?) in
             let work = Self.distribute(changes, &state, names)
             // Where the last query of a collection has gone, its changes need not be collected from now on.
-            let isWanted = changes.changes.allSatisfy {
-                $0.collection == 0 || state.matcher.hasPredicates(collection: $0.collection)
-            }
+            let isWanted = changes.changes.allSatisfy { state.matcher.hasPredicates(collection: $0.collection) }
             return (work, isWanted ? nil : state.observed)
         }
         for item in work.items { item.target.apply(item.changes, sequence: changes.sequence) }
@@ -180,7 +178,7 @@ package final class LiveEngine: CommitObserver {
         _ changes: CommittedChanges, _ state: inout State, _ names: FieldNames
     ) -> Work {
         var work = Work()
-        for change in changes.changes where change.collection != 0 {
+        for change in changes.changes {
             changes.withBytes(of: change) { id, before, after in
                 state.matcher.match(
                     collection: change.collection, before: before, after: after, id: id, into: &state.matches)

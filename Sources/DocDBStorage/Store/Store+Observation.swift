@@ -12,17 +12,6 @@ extension Store {
         try writer.exclusively { writer.observe(collections, by: observer) }
     }
 
-    /// Sets who hears of all commits, in place of who heard before; it is not kept alive. Nil ends it.
-    ///
-    /// Returns the newest commit that the follower does not hear of.
-    ///
-    /// - Throws: as `observe` does.
-    @discardableResult
-    package func follow(by follower: (any CommitFollower)?) throws -> Int64 {
-        let writer = try requireWriter()
-        return try writer.exclusively { writer.follow(by: follower) }
-    }
-
     /// Checks that commits of this store can be observed, and that doing so would not wait for this thread itself.
     package func checkIsObservable() throws(DocDBError) {
         try checkIsOpen()

@@ -13,12 +13,8 @@ final class CollectionWriter {
     let indexes: [IndexWriter]
     /// The observer's number of this collection where somebody hears of its changes, which are then collected.
     var observedNumber: Int64?
-    /// Whether somebody hears of all commits.
-    var isFollowed: Bool
-    /// Whether changes are collected.
-    var isWatched: Bool { observedNumber != nil || isFollowed }
     /// Whether a changed document's body before is needed.
-    var needsOldBody: Bool { isWatched || !indexes.isEmpty }
+    var needsOldBody: Bool { observedNumber != nil || !indexes.isEmpty }
     private var nextKey: Int64
     private var reservedKey: Int64 = 0
 
@@ -31,7 +27,6 @@ final class CollectionWriter {
         self.info = info
         self.writer = writer
         observedNumber = writer.observedCollections[CollectionName(info.name)]
-        isFollowed = writer.follower != nil
         let connection = writer.connection
         let table = "documents_\(info.number)"
         insertStatement = try connection.prepare(

@@ -1,17 +1,12 @@
 import DocDBCore
 
-/// What one commit changed in the collections that are observed, or in all where somebody follows the store: each
-/// document before and after, once.
+/// What one commit changed in the collections that are observed: each document before and after, once.
 package final class CommittedChanges: Sendable {
     /// One document that a commit changed.
     package struct Change: Sendable {
-        /// The observer's number of the collection; zero where only followers hear of it.
+        /// The observer's number of the collection.
         package var collection: Int64
-        /// The store's number of the collection.
-        package var storeCollection: Int64
         package var key: Int64
-        /// Whether the document was evicted: it has gone from this store alone.
-        package var isEviction: Bool
         fileprivate var id: Range<Int>
         fileprivate var before: Range<Int>?
         fileprivate var after: Range<Int>?
@@ -21,25 +16,11 @@ package final class CommittedChanges: Sendable {
     package let sequence: Int64
     /// The changed documents, in the order of their first change.
     package let changes: [Change]
-    /// Whether an observed collection is among them.
-    package let hasObserved: Bool
-    /// Documents that were evicted and that a local write has brought back, with the peers who had told them.
-    package let returned: [Returned]
     private let bytes: [UInt8]
 
-    /// An evicted document that is here again by a local write.
-    package struct Returned: Sendable {
-        package var storeCollection: Int64
-        package var key: Int64
-        /// The numbers of the peers who had told it; they must be asked for what was evicted.
-        package var toldBy: [Int64]
-    }
-
-    fileprivate init(sequence: Int64, changes: [Change], returned: [Returned], bytes: [UInt8]) {
+    fileprivate init(sequence: Int64, changes: [Change], bytes: [UInt8]) {
         self.sequence = sequence
         self.changes = changes
-        self.returned = returned
-        hasObserved = changes.contains { $0.collection != 0 }
         self.bytes = bytes
     }
 
@@ -76,52 +57,35 @@ extension CommitObserver {
     package func didClose() {}
 }
 
-/// Hears of every commit that changed documents, in any collection, on the writer's thread and in commit order.
-package protocol CommitFollower: AnyObject, Sendable {
-    /// Tells of a commit; the write that made it returns only after this has. Must be brief, and must not write.
-    func didCommit(_ changes: CommittedChanges)
-}
-
 /// Collects what a transaction changes in observed collections.
 struct ChangeCapture: ~Copyable {
     private var bytes = ByteBuffer(capacity: 1024)
     private var changes: [CommittedChanges.Change] = []
-    private var returned: [CommittedChanges.Returned] = []
 
     /// How much has been collected: where a savepoint goes back to.
     struct Mark {
         var byteCount = 0
         var changeCount = 0
-        var returnedCount = 0
     }
 
     init() {}
 
-    var mark: Mark { Mark(byteCount: bytes.count, changeCount: changes.count, returnedCount: returned.count) }
-    var isEmpty: Bool { changes.isEmpty && returned.isEmpty }
+    var mark: Mark { Mark(byteCount: bytes.count, changeCount: changes.count) }
+    var isEmpty: Bool { changes.isEmpty }
 
     mutating func truncate(to mark: Mark) {
         bytes.truncate(to: mark.byteCount)
         changes.removeSubrange(mark.changeCount...)
-        returned.removeSubrange(mark.returnedCount...)
     }
 
     mutating func add(
-        observed: Int64?, collection: Int64, key: Int64, id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer?,
-        after: UnsafeRawBufferPointer?, isEviction: Bool = false
+        collection: Int64, key: Int64, id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer?,
+        after: UnsafeRawBufferPointer?
     ) {
         let id = append(id)
         let before = before.map { append($0) }
         let after = after.map { append($0) }
-        changes.append(
-            .init(
-                collection: observed ?? 0, storeCollection: collection, key: key, isEviction: isEviction, id: id,
-                before: before, after: after))
-    }
-
-    /// Notes that a local write has brought an evicted document back.
-    mutating func addReturned(collection: Int64, key: Int64, toldBy peers: [Int64]) {
-        returned.append(.init(storeCollection: collection, key: key, toldBy: peers))
+        changes.append(.init(collection: collection, key: key, id: id, before: before, after: after))
     }
 
     private mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
@@ -142,19 +106,17 @@ struct ChangeCapture: ~Copyable {
             merged.removeAll(keepingCapacity: true)
             var places: [Reference: Int] = Dictionary(minimumCapacity: changes.count)
             for change in changes {
-                let reference = Reference(collection: change.storeCollection, key: change.key)
+                let reference = Reference(collection: change.collection, key: change.key)
                 if let place = places[reference] {
                     merged[place].after = change.after
-                    merged[place].isEviction = change.isEviction
                 } else {
                     places[reference] = merged.count
                     merged.append(change)
                 }
             }
         }
-        let taken = CommittedChanges(sequence: sequence, changes: merged, returned: returned, bytes: bytes.array)
+        let taken = CommittedChanges(sequence: sequence, changes: merged, bytes: bytes.array)
         changes.removeAll()
-        returned.removeAll()
         bytes.removeAll()
         return taken
     }

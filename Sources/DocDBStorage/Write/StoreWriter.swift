@@ -46,8 +46,6 @@ final class StoreWriter: @unchecked Sendable {
     /// Who hears of commits, and of which collections, by name.
     private(set) weak var observer: (any CommitObserver)?
     private(set) var observedCollections: [CollectionName: Int64] = [:]
-    /// Who hears of all commits.
-    private(set) weak var follower: (any CommitFollower)?
     /// The collection that was written to last.
     var lastCollection: CollectionWriter?
     /// Buffers of the transaction that runs, behind a pointer so that hot paths pay no exclusivity checks.
@@ -161,19 +159,11 @@ final class StoreWriter: @unchecked Sendable {
         if state.mustErase { eraseEvicted() }
         scratch.pointee.trim()
         if isCatalogChanged { observer?.didChangeCatalog() }
-        guard !scratch.pointee.capture.isEmpty else { return }
-        let changes = scratch.pointee.capture.take(sequence: last)
-        if changes.hasObserved, let observer, let collections = observer.didCommit(changes) {
+        if !scratch.pointee.capture.isEmpty, let observer,
+            let collections = observer.didCommit(scratch.pointee.capture.take(sequence: last))
+        {
             observe(collections, by: observer)
         }
-        follower?.didCommit(changes)
-    }
-
-    /// Sets who hears of all commits after the newest one, which is returned; nil ends it.
-    func follow(by follower: (any CommitFollower)?) -> Int64 {
-        self.follower = follower
-        for collection in collections.values { collection.isFollowed = follower != nil }
-        return committedSequence.load(ordering: .acquiring)
     }
 
     /// Sets who hears of commits that change these collections, which need not exist yet, under the observer's numbers.

@@ -81,10 +81,9 @@ extension WriteTransaction {
                 return false
             }
             for index in collection.indexes { try index.change(key: key, id: id, oldBody: nil, newBody: body) }
-            if collection.isWatched {
+            if let number = collection.observedNumber {
                 scratch.pointee.capture.add(
-                    observed: collection.observedNumber, collection: collection.info.number, key: key, id: id,
-                    before: nil, after: body)
+                    collection: number, key: key, id: id, before: nil, after: body)
             }
             scratch.pointee.record.addInsertion(
                 collection: collection.info.number, key: key, stampIndex: stampIndex)
@@ -232,10 +231,9 @@ extension WriteTransaction {
             for index in collection.indexes {
                 try index.change(key: document.key, id: id, oldBody: oldBody, newBody: body)
             }
-            if collection.isWatched {
+            if let number = collection.observedNumber {
                 scratch.pointee.capture.add(
-                    observed: collection.observedNumber, collection: collection.info.number, key: document.key, id: id,
-                    before: oldBody, after: body)
+                    collection: number, key: document.key, id: id, before: oldBody, after: body)
             }
             scratch.pointee.record.addChange(
                 collection: collection.info.number, key: document.key,

@@ -48,10 +48,9 @@ extension WriteTransaction {
         for index in collection.indexes {
             try index.change(key: document.key, id: id, oldBody: oldBody, newBody: nil)
         }
-        if collection.isWatched {
+        if let number = collection.observedNumber {
             scratch.pointee.capture.add(
-                observed: collection.observedNumber, collection: collection.info.number, key: document.key, id: id,
-                before: oldBody, after: nil, isEviction: true)
+                collection: number, key: document.key, id: id, before: oldBody, after: nil)
         }
     }
 
