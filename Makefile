@@ -1,4 +1,4 @@
-.PHONY: help setup build release test demo bench lint format clean
+.PHONY: help setup build release test sanitize demo bench lint format clean
 
 FILE ?=
 ARGUMENTS ?=
@@ -18,6 +18,15 @@ release: setup ## Build everything, release
 
 test: setup ## Run all tests
 	swift test --disable-xctest
+
+# The suites in which threads meet; TESTS=. runs all.
+TESTS ?= Live|Observ|GroupCommit|Snapshot|StoreLock|ReadOnly|Backup|SharedResults|Window|ResultPlace|FailedCommit
+
+sanitize: setup ## Run tests under the thread and the address sanitizer; TESTS="Live" chooses them
+	swift test --disable-xctest --scratch-path .build/thread --sanitize=thread \
+		-Xswiftc -DDOCDB_THREAD_SANITIZER --filter "$(TESTS)"
+	ASAN_OPTIONS=detect_leaks=1 swift test --disable-xctest --scratch-path .build/address --sanitize=address \
+		--filter "$(TESTS)"
 
 demo: setup ## Import FILE=x.json, or generated cars, and look at the store
 	@Scripts/demo $(if $(FILE),"$(FILE)")

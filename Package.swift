@@ -117,7 +117,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "DocDBTests", dependencies: ["DocDB"], swiftSettings: settings),
+            name: "DocDBTests", dependencies: ["DocDB", "DocDBCore"], swiftSettings: settings),
         .testTarget(
             name: "DocDBSimulationTests",
             dependencies: ["DocDBSimulation", "DocDB", "DocDBStorage", "DocDBCore", "CSQLite"],

@@ -12,7 +12,7 @@ package final class FieldNames: @unchecked Sendable {
     private let lengths: UnsafeMutablePointer<UInt8>
     private let slots: UnsafeMutablePointer<Atomic<UInt16>>
     private let publishedCount = Atomic<Int>(0)
-    private let writer = Mutex<Void>(())
+    private let writer = Lock<Void>(())
 
     private static let stride = Limits.internedFieldNameByteCount
     private static let slotCount = 2 * Limits.internedFieldNameCount

@@ -21,7 +21,7 @@ struct BackupTests {
         try store.put(["_id": "right", "n": 0])
         let isDone = Atomic<Bool>(false)
         let ended = DispatchSemaphore(value: 0)
-        let failure = Mutex<String?>(nil)
+        let failure = Lock<String?>(nil)
         Thread.detachNewThread {
             do {
                 var number: Int64 = 0

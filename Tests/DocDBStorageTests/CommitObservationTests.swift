@@ -12,7 +12,7 @@ struct CommitObservationTests {
             var before: Value?
             var after: Value?
         }
-        let commits = Mutex<[[Heard]]>([])
+        let commits = Lock<[[Heard]]>([])
         let names: FieldNames
         init(_ names: FieldNames) { self.names = names }
 

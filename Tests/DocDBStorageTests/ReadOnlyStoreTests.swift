@@ -98,7 +98,7 @@ struct ReadOnlyStoreTests {
         let writer = try place.open()
         try writer.put(["_id": 0, "n": 0])
         let reader = try Self.openForReading(place.path)
-        let failures = Mutex<[String]>([])
+        let failures = Lock<[String]>([])
         let isDone = Atomic<Bool>(false)
         DispatchQueue.concurrentPerform(iterations: 5) { thread in
             do {
@@ -133,7 +133,7 @@ struct ReadOnlyStoreTests {
         let writer = try place.open()
         try writer.put(["_id": 0, "n": 0])
         let reader = try Self.openForReading(place.path)
-        let failures = Mutex<[String]>([])
+        let failures = Lock<[String]>([])
         for round in 0..<4 {
             var document: [String: Value] = ["_id": 0]
             for number in 0..<1_000 { document["field\(round)_\(number)"] = true }

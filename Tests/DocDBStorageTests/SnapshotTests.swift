@@ -14,7 +14,7 @@ struct SnapshotTests {
         try writer.put(["_id": "count", "n": 1])
         let definition = try IndexDefinition(text: "n")
         let reader = isOtherStore ? try ReadOnlyStoreTests.openForReading(place.path) : writer
-        let failures = Mutex<[String]>([])
+        let failures = Lock<[String]>([])
         let isDone = Atomic<Bool>(false)
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
             do {
@@ -56,7 +56,7 @@ struct SnapshotTests {
     func ordered() throws {
         let place = TemporaryStore("snapshot")
         let store = try place.open()
-        let failures = Mutex<[String]>([])
+        let failures = Lock<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 6) { thread in
             do {
                 var last: Int64 = 0

@@ -76,8 +76,8 @@ struct StoreLockTests {
     @Test("lets just one of many win that open at once, also where the store is new")
     func letsOneWin() throws {
         let place = TemporaryStore("lock")
-        let winners = Mutex<[Store]>([])
-        let codes = Mutex<[DocDBError.Code?]>([])
+        let winners = Lock<[Store]>([])
+        let codes = Lock<[DocDBError.Code?]>([])
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             do {
                 let store = try place.open()

@@ -1,4 +1,5 @@
 import DocDB
+import DocDBCore
 import Foundation
 import Synchronization
 import Testing
@@ -52,7 +53,7 @@ import Testing
         try cars.insert(["_id": "a"])
         try db.read { snapshot throws in
             let query = snapshot.collection("cars").findAll()
-            let code = Mutex<DocDBError.Code?>(nil)
+            let code = Lock<DocDBError.Code?>(nil)
             let done = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
                 code.withLock { $0 = errorCode { try query.count() } }

@@ -11,7 +11,7 @@ package final class ActorTable: @unchecked Sendable {
     private let publishedCount = Atomic<Int>(0)
     private let recent = Atomic<Int>(0)
     /// Guards the numbers by id, and adding to them.
-    private let numbers = Mutex<[ActorID: UInt32]>([:])
+    private let numbers = Lock<[ActorID: UInt32]>([:])
 
     private static let firstChunk = 64
     private static let chunkCount = 27

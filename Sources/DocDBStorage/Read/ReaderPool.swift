@@ -24,7 +24,7 @@ final class ReaderPool: Sendable {
     private let isImmutable: Bool
     /// Whether another process may be writing, so that names and catalog are read again when the file has changed.
     private let isFollowing: Bool
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(
         directory: StoreDirectory, options: StoreOptions, names: FieldNames, actors: ActorTable, catalog: Catalog,
@@ -36,7 +36,7 @@ final class ReaderPool: Sendable {
         self.actors = actors
         self.isImmutable = isImmutable
         self.isFollowing = isFollowing
-        state = Mutex(State(catalog: catalog))
+        state = Lock(State(catalog: catalog))
     }
 
     /// Takes a connection that is open already as the first idle one.

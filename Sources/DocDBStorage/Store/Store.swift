@@ -1,5 +1,5 @@
 package import DocDBCore
-package import Synchronization
+import Synchronization
 
 /// One open store: a directory with its database, one writer, and a pool of readers.
 package final class Store: Sendable {
@@ -13,7 +13,7 @@ package final class Store: Sendable {
     let writer: StoreWriter?
     let readers: ReaderPool
     /// Keeps who observes the store alive for as long as the store is.
-    package let observerSlot = Mutex<(any CommitObserver)?>(nil)
+    private let observerSlot = Lock<(any CommitObserver)?>(nil)
     private let isClosed = Atomic<Bool>(false)
 
     /// The version of the format that this code writes; `user_version` in the database.
@@ -70,6 +70,11 @@ package final class Store: Sendable {
         readers.close()
         defer { observerSlot.withLock { $0 }?.didClose() }
         try writer?.close()
+    }
+
+    /// Calls `body` with who observes the store, nil at first, for it to look and to set.
+    package func withObserver<R>(_ body: (inout sending (any CommitObserver)?) -> sending R) -> sending R {
+        observerSlot.withLock(body)
     }
 
     package func checkIsOpen() throws(DocDBError) {

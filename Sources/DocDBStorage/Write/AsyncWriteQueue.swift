@@ -23,7 +23,7 @@ final class AsyncWriteQueue: Sendable {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let pendingCount = Atomic<Int>(0)
     private let queue = DispatchQueue(label: "docdb.writer")
 

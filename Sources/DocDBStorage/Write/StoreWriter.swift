@@ -31,7 +31,7 @@ final class StoreWriter: @unchecked Sendable {
     let synchronizedSequence: Atomic<Int64>
 
     /// Guards all that follows. Held for a whole transaction.
-    private let lock = Mutex<Void>(())
+    private let lock = Lock<Void>(())
     /// The thread that holds `lock`, or zero: a write within a write would wait for itself.
     private let holder = Atomic<UInt>(0)
 

@@ -138,7 +138,7 @@ struct WriterSession {
 /// The write-ahead log as a file, through which it is made durable while others write.
 final class WriteAheadLogFile: Sendable {
     /// The open file, or nil where there is none yet. Held while the disk is waited for, so that nobody closes it.
-    private let file = Mutex<(any StoreFile)?>(nil)
+    private let file = Lock<(any StoreFile)?>(nil)
 
     /// Waits until the bytes of the write-ahead log are on the disk itself.
     func synchronize(_ directory: StoreDirectory) throws(DocDBError) {

@@ -34,8 +34,8 @@ final class TemporaryStore: Sendable {
 
 /// A clock that moves only when told to.
 final class ManualClock: Sendable {
-    private let time: Mutex<UInt64>
-    init(_ nanoseconds: UInt64 = 1_800_000_000_000_000_000) { time = Mutex(nanoseconds) }
+    private let time: Lock<UInt64>
+    init(_ nanoseconds: UInt64 = 1_800_000_000_000_000_000) { time = Lock(nanoseconds) }
     var now: UInt64 { time.withLock { $0 } }
     func advance(seconds: UInt64) { time.withLock { $0 += seconds * 1_000_000_000 } }
     func goBack(seconds: UInt64) { time.withLock { $0 -= seconds * 1_000_000_000 } }

@@ -90,6 +90,7 @@ struct LiveQueryTests {
         #expect(heard.wait(count: 2).last == [ford, opel])
         try cars.insert(["_id": "c", "make": 7, "price": 2])
         #expect(errors.wait(count: 1) == [.typeMismatch])
+        #expect((observation.error as? DocDBError)?.code == .typeMismatch)
         #expect(heard.all.count == 2)
         withExtendedLifetime(observation) {}
     }
@@ -219,6 +220,7 @@ struct LiveQueryTests {
             released = nil
         }
         let before = calls.load(ordering: .relaxed)
+        #expect(cancelled.error == nil)
         try cars.insert(["_id": 1])
         let recorder = LiveRecorder()
         try recorder.observe(cars.findAll())
