@@ -26,7 +26,7 @@ extension Collection {
     ) throws -> LiveObservation {
         let query = try find("_id == $id", ["id": id.value])
         let store = try query.observableStore()
-        let last = Mutex<Document??>(nil)
+        let last = Lock<Document??>(nil)
         return try ObservationCore<LiveQuery>.start(
             on: queue, onError: onError,
             deliver: { delivery in

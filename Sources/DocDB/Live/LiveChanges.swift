@@ -89,7 +89,7 @@ final class LiveSignal: Sendable {
         case waiting(CheckedContinuation<Void, Never>)
     }
 
-    private let state = Mutex(State.clear)
+    private let state = Lock(State.clear)
 
     func set() {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in

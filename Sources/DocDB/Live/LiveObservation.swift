@@ -14,10 +14,19 @@ import DocDBCore
 /// ```
 public final class LiveObservation: Sendable {
     private let end: @Sendable () -> Void
+    private let failure: @Sendable () -> (any Error)?
 
-    init(end: @escaping @Sendable () -> Void) { self.end = end }
+    init(failure: @escaping @Sendable () -> (any Error)?, end: @escaping @Sendable () -> Void) {
+        self.failure = failure
+        self.end = end
+    }
 
     deinit { end() }
+
+    /// Why the observation has ended by itself; nil while it goes on, and where it was cancelled or the database has closed.
+    ///
+    /// It is the error that `onError` was called with; an observation never ends in silence.
+    public var error: (any Error)? { failure() }
 
     /// Ends the observation; calls after the first do nothing.
     ///

@@ -18,10 +18,12 @@ final class ObservationCore<Source: LiveSource>: Sendable {
     private struct State {
         var source: Source?
         var handlers: Handlers?
+        /// Why it has ended by itself.
+        var failure: (any Error)?
     }
 
     private let queue: DispatchQueue
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// Begins an observation; `makeSource` gets what the source is to call when there is something to take.
     static func start(
@@ -33,13 +35,13 @@ final class ObservationCore<Source: LiveSource>: Sendable {
         let source = try makeSource { [weak core] in core?.schedule() }
         core.state.withLock { $0.source = source }
         core.schedule()
-        return LiveObservation { core.end() }
+        return LiveObservation(failure: { core.state.withLock { $0.failure } }, end: { core.end() })
     }
 
     private init(_ queue: DispatchQueue?, _ handlers: Handlers) {
         // A queue of its own before the wanted one keeps calls apart where that one is concurrent.
         self.queue = DispatchQueue(label: "docdb.observation", target: queue)
-        state = Mutex(State(handlers: handlers))
+        state = Lock(State(handlers: handlers))
     }
 
     private func schedule() { queue.async { self.run() } }
@@ -55,17 +57,18 @@ final class ObservationCore<Source: LiveSource>: Sendable {
             if source.hasEnded { end() }
         } catch {
             guard isUnderWay else { return }
-            end()
-            if (error as? DocDBError)?.code != .databaseClosed { handlers.fail(error) }
+            let isFailure = (error as? DocDBError)?.code != .databaseClosed
+            end(isFailure ? error : nil)
+            if isFailure { handlers.fail(error) }
         }
     }
 
     private var isUnderWay: Bool { state.withLock { $0.handlers != nil } }
 
-    /// Ends the observation and lets go of the handler.
-    func end() {
+    /// Ends the observation and lets go of the handler; the first call says why.
+    func end(_ failure: (any Error)? = nil) {
         let ended = state.withLock { state in
-            defer { state = State() }
+            defer { state = State(failure: state.handlers == nil ? state.failure : failure) }
             return state
         }
         ended.source?.close()

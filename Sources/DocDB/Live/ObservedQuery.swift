@@ -24,7 +24,7 @@ public final class ObservedQuery: Sendable {
         var observation: LiveObservation?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let registrar = ObservationRegistrar()
 
     /// Begins to observe a query.

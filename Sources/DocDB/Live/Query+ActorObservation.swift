@@ -1,4 +1,5 @@
 import DocDBCore
+import Synchronization
 
 extension Query {
     /// Observes the query on an actor: the handler is called isolated to it, and may use its state.
@@ -28,6 +29,7 @@ extension Query {
         _ handler: @escaping @Sendable (isolated A, LiveDocuments, LiveEvent) -> Void
     ) throws -> LiveObservation {
         let stream = try LiveStream(self)
+        let failure = Lock<(any Error)?>(nil)
         let task = Task { [weak actor] in
             do {
                 while let update = try await stream.next() {
@@ -36,10 +38,11 @@ extension Query {
                 }
             } catch {
                 guard let actor, !Task.isCancelled else { return }
+                failure.withLock { $0 = error }
                 await Self.fail(error, on: actor, onError)
             }
         }
-        return LiveObservation { task.cancel() }
+        return LiveObservation(failure: { failure.withLock { $0 } }, end: { task.cancel() })
     }
 
     private static func deliver<A: Actor>(

@@ -119,7 +119,7 @@ extension Query {
 
 /// Results of an observation as values of the app's own, brought up to date by each event.
 private final class DecodedResults<T: Decodable & Sendable>: Sendable {
-    private let values = Mutex<[T]>([])
+    private let values = Lock<[T]>([])
 
     func update(_ update: LiveUpdate) throws -> [T] {
         try values.withLock { values in

@@ -1,3 +1,4 @@
+import DocDBCore
 package import DocDBStorage
 import Synchronization
 
@@ -14,15 +15,15 @@ package final class LiveCollectionNames: LiveSource, CatalogTarget {
 
     private let engine: LiveEngine
     private let wake: @Sendable () -> Void
-    private let state: Mutex<State>
+    private let state: Lock<State>
     /// Serialises takes.
-    private let taking = Mutex<Void>(())
+    private let taking = Lock<Void>(())
 
     /// Begins to observe; `wake` is called from any thread when there is something to take, and must only schedule.
     package init(store: Store, wake: @escaping @Sendable () -> Void) throws {
         engine = LiveEngine.of(store)
         self.wake = wake
-        state = Mutex(State(store: store))
+        state = Lock(State(store: store))
         let id = try engine.register(self, in: store)
         state.withLock { $0.id = id }
     }

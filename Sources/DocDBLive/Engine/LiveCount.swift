@@ -28,16 +28,16 @@ package final class LiveCount: LiveSource, LiveTarget {
     private let definition: QueryDefinition
     private let engine: LiveEngine
     private let wake: @Sendable () -> Void
-    private let state: Mutex<State>
+    private let state: Lock<State>
     /// Serialises takes.
-    private let taking = Mutex<Void>(())
+    private let taking = Lock<Void>(())
 
     /// Begins a live count; `wake` is called from any thread when there is something to take, and must only schedule.
     package init(_ definition: QueryDefinition, store: Store, wake: @escaping @Sendable () -> Void) throws {
         self.definition = definition
         self.wake = wake
         engine = LiveEngine.of(store)
-        state = Mutex(State(store: store))
+        state = Lock(State(store: store))
         let id = try engine.register(self, definition, in: store)
         state.withLock { $0.id = id }
     }

@@ -15,6 +15,11 @@ package final class LiveEngine: CommitObserver {
         var wantsContents: Bool
     }
 
+    private struct WindowReference {
+        weak var window: LiveWindow?
+        let id: MatcherID
+    }
+
     private struct CatalogRegistration {
         weak var target: (any CatalogTarget)?
     }
@@ -30,6 +35,8 @@ package final class LiveEngine: CommitObserver {
         let matcher: QueryMatcher
         var documents = SharedDocuments()
         var registrations: [MatcherID: Registration] = [:]
+        /// The windows that queries share.
+        var windows: [QueryIdentity: WindowReference] = [:]
         var collections: [CollectionName: ObservedCollection] = [:]
         var catalogTargets: [Int: CatalogRegistration] = [:]
         var nextCatalogTarget = 0
@@ -41,13 +48,13 @@ package final class LiveEngine: CommitObserver {
 
     private let names: FieldNames
     /// Guards the matcher and the registrations; taken by the writer's thread for each commit, and held briefly.
-    private let state: Mutex<State>
+    private let state: Lock<State>
     /// Serialises additions, so that the store is told of them in their order. Held while waiting for the write lock.
-    private let registering = Mutex<Void>(())
+    private let registering = Lock<Void>(())
 
     /// The engine of a store, made when it is first asked for; the store keeps it.
     package static func of(_ store: Store) -> LiveEngine {
-        store.observerSlot.withLock { slot in
+        store.withObserver { slot in
             if let known = slot as? LiveEngine { return known }
             let made = LiveEngine(store: store)
             slot = made
@@ -57,35 +64,68 @@ package final class LiveEngine: CommitObserver {
 
     private init(store: Store) {
         names = store.names
-        state = Mutex(State(matcher: QueryMatcher(names: store.names)))
+        state = Lock(State(matcher: QueryMatcher(names: store.names)))
     }
 
     // MARK: Registering
 
+    /// Adds a consumer to the window of a query, which is made where there is none; commits that end after this returns
+    /// reach it.
+    func attach(
+        _ definition: QueryDefinition, in store: Store, wake: @escaping @Sendable () -> Void
+    ) throws -> (window: LiveWindow, consumer: Int) {
+        try store.checkIsObservable()
+        let identity = QueryIdentity(definition)
+        return try registering.withLock { _ in
+            let known = state.withLock { $0.windows[identity]?.window }
+            if let known, let consumer = known.attach(wake: wake) { return (known, consumer) }
+            let made = try LiveWindow(definition, engine: self, store: store)
+            guard let consumer = made.attach(wake: wake) else { throw LiveFailure.databaseClosed }
+            let id = try add(made, definition, in: store)
+            made.setID(id)
+            state.withLock { $0.windows[identity] = WindowReference(window: made, id: id) }
+            return (made, consumer)
+        }
+    }
+
+    /// Ends observing for a window, from any thread, the writer's too.
+    func unregister(_ id: MatcherID, _ definition: QueryDefinition) {
+        let identity = QueryIdentity(definition)
+        state.withLock { state in
+            if state.windows[identity]?.id == id { state.windows[identity] = nil }
+        }
+        unregister(id)
+    }
+
     /// Begins to observe for a query; commits that end after this returns reach it.
     func register(_ target: some LiveTarget, _ definition: QueryDefinition, in store: Store) throws -> MatcherID {
         try store.checkIsObservable()
-        return try registering.withLock { _ in
-            let (id, isNew) = state.withLock { state -> (MatcherID, Bool) in
-                var collection =
-                    state.collections[CollectionName(definition.collection)]
-                    ?? ObservedCollection(number: Int64(state.collections.count + 1))
-                collection.count += 1
-                state.collections[CollectionName(definition.collection)] = collection
-                let id = state.matcher.add(collection: collection.number, filter: definition.filter)
-                state.registrations[id] = Registration(
-                    target: target, collection: definition.collection, wantsContents: target.wantsContents)
-                return (id, collection.count == 1)
-            }
-            guard isNew else { return id }
-            do {
-                try observe(store)
-            } catch {
-                unregister(id)
-                throw error
-            }
-            return id
+        return try registering.withLock { _ in try add(target, definition, in: store) }
+    }
+
+    /// The same, while `registering` is held.
+    private func add(
+        _ target: some LiveTarget, _ definition: QueryDefinition, in store: Store
+    ) throws -> MatcherID {
+        let (id, isNew) = state.withLock { state -> (MatcherID, Bool) in
+            var collection =
+                state.collections[CollectionName(definition.collection)]
+                ?? ObservedCollection(number: Int64(state.collections.count + 1))
+            collection.count += 1
+            state.collections[CollectionName(definition.collection)] = collection
+            let id = state.matcher.add(collection: collection.number, filter: definition.filter)
+            state.registrations[id] = Registration(
+                target: target, collection: definition.collection, wantsContents: target.wantsContents)
+            return (id, collection.count == 1)
         }
+        guard isNew else { return id }
+        do {
+            try observe(store)
+        } catch {
+            unregister(id)
+            throw error
+        }
+        return id
     }
 
     /// Ends observing for a query, from any thread, the writer's too.

@@ -22,7 +22,10 @@ struct RowKeyMaker: ~Copyable {
             buffer.appendBigEndian(key)
             return RowKey(buffer.array)
         }
-        if encoder.needsRecompile(names), let renewed = try? SortKeyEncoder(sort, names: names) { encoder = renewed }
+        if encoder.needsRecompile(names) {
+            guard let renewed = try? SortKeyEncoder(sort, names: names) else { return nil }
+            encoder = renewed
+        }
         let isSound = document.content.withBytes { id, body, _ in encoder.append(body: body, id: id, to: &buffer) }
         return isSound ? RowKey(buffer.array) : nil
     }

@@ -40,18 +40,18 @@ struct DiffBuilder<Reference: Sendable> {
     /// Returns the difference, by looking up each changed document or, where there are many, in one pass over all rows.
     ///
     /// - Parameters:
-    ///   - touched: What happened since the old snapshot.
+    ///   - touched: What happened since the old snapshot; nil where that is not known: all rows are then compared.
     ///   - heldRows: The present row of each document.
     ///   - isSame: Whether a document changed in place has its old content again.
     func build(
-        touched: [Int64: ResultWindow<Reference>.Touch], heldRows: [Int64: Row],
+        touched: [Int64: ResultWindow<Reference>.Touch]?, heldRows: [Int64: Row],
         isSame: ((Reference, Reference) -> Bool)?
     ) -> ResultDiff {
         var found = Found()
-        if rowsPerLookup > 0, touched.count > (old.count + new.count) / rowsPerLookup {
-            scan(touched, into: &found)
-        } else {
+        if let touched, rowsPerLookup <= 0 || touched.count <= (old.count + new.count) / rowsPerLookup {
             lookUp(touched, heldRows, into: &found)
+        } else {
+            scan(touched, into: &found)
         }
         var diff = ResultDiff(insertions: found.insertions, deletions: found.deletions)
         for (source, target) in found.inPlace where !(isSame?(old[source], new[target]) ?? false) {
@@ -67,7 +67,7 @@ struct DiffBuilder<Reference: Sendable> {
     // MARK: - Many changes
 
     /// Walks both snapshots side by side: rows that did not change are the same objects on both sides.
-    private func scan(_ touched: [Int64: ResultWindow<Reference>.Touch], into found: inout Found) {
+    private func scan(_ touched: [Int64: ResultWindow<Reference>.Touch]?, into found: inout Found) {
         var (source, target) = (0, 0)
         var gone: [Int64: Int] = [:]
         var come: [(key: Int64, index: Int)] = []
@@ -86,7 +86,7 @@ struct DiffBuilder<Reference: Sendable> {
                             come.append((newChunk[right].row.key, target + right))
                             right += 1
                         } else {
-                            if touched[newChunk[right].row.key]?.isChanged ?? false {
+                            if touched.map({ $0[newChunk[right].row.key]?.isChanged ?? false }) ?? true {
                                 found.inPlace.append((source + left, target + right))
                             }
                             left += 1

@@ -25,6 +25,13 @@ extension ResultWindow {
         return diff.isEmpty ? nil : ResultEvent(old: old, new: new, diff: diff)
     }
 
+    /// Takes note that what is visible now has been delivered, and returns what happened since the last time.
+    mutating func takeTouched() -> [Int64: Touch] {
+        delivered = snapshot
+        defer { touched = [:] }
+        return touched
+    }
+
     /// Stops a debug build where the parts of the window disagree. O(n).
     package func checkInvariants() {
         #if DEBUG

@@ -14,6 +14,8 @@ package struct ResultWindow<Reference: Sendable>: Sendable {
     package struct Refill: Sendable {
         /// The last key up to which all matching rows are held.
         package let after: RowKey
+        /// The last row held, no further than that; nil where none is.
+        package let last: Row?
         /// How many rows make the window full again.
         package let count: Int
     }
@@ -90,7 +92,7 @@ package struct ResultWindow<Reference: Sendable>: Sendable {
         guard let bound, let limit, let capacity, limit > 0, rows.count < offset.saturatingSum(limit) else {
             return nil
         }
-        return Refill(after: bound, count: capacity - rows.count)
+        return Refill(after: bound, last: rows.last, count: capacity - rows.count)
     }
 
     /// The row of a held document, visible or not.

@@ -66,6 +66,9 @@ struct RowSequence<Reference: Sendable>: Sendable {
     /// The row at a place before the end.
     subscript(position: RowPosition) -> Row { chunks[position.chunk][position.offset].row }
 
+    /// The last row.
+    var last: Row? { chunks.last?.last?.row }
+
     /// The row at an index. O(log n).
     subscript(index: Int) -> Row { self[position(ofIndex: index)] }
 

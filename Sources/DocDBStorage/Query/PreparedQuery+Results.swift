@@ -68,7 +68,7 @@ extension PreparedQuery {
     }
 
     /// Tells whether the scan gives the results in order; an order of ids may be broken by ids that are blobs.
-    private func givesOrder() throws -> Bool {
+    func givesOrder() throws -> Bool {
         guard plan.isOrdered else { return false }
         guard case .idOrder(let range, _) = plan.access, range.includesBlobs else { return true }
         return try !hasBlobIDs()
@@ -93,7 +93,7 @@ extension PreparedQuery {
         window = place
     }
 
-    private func matchingKeys() throws -> [Int64] {
+    func matchingKeys() throws -> [Int64] {
         var keys: [Int64] = []
         try scan(needsID: false) { _, row in
             keys.append(row.int(0))

@@ -42,7 +42,8 @@ extension PreparedQuery {
     ///
     /// Scans of whole collections spend their time here: no call but to SQLite, the evaluator and `visit`, and nothing
     /// allocated.
-    private func step(_ rows: SQLiteStatement, _ evaluator: Evaluator?, _ visit: Visit) throws -> Bool {
+    @discardableResult
+    func step(_ rows: SQLiteStatement, _ evaluator: Evaluator?, _ visit: Visit) throws -> Bool {
         guard let evaluator else { return try step(rows, visit) }
         let handle = rows.handle
         let usesID = evaluator.usesID

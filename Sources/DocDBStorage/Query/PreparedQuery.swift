@@ -78,15 +78,20 @@ final class PreparedQuery {
         }
         switch plan.access {
         case .index(let scan): return Self.sql(kind, scan, documents)
-        case .idOrder(let range, let isBackward):
-            let living = " AND body IS NOT NULL"
-            if kind == .count { return "SELECT count(*) FROM \(documents) WHERE \(range.condition)\(living)" }
-            let order = plan.isOrdered ? " ORDER BY id\(isBackward ? " DESC" : "")" : ""
-            return "SELECT key, body\(Self.id(kind)) FROM \(documents) WHERE \(range.condition)\(order)"
+        case .idOrder(let range, let isBackward): return sql(kind, range, isBackward: isBackward)
         case .documents, .ids, .nothing:
             if kind == .count { return "SELECT count(*) FROM \(documents) WHERE body IS NOT NULL" }
             return "SELECT key, body\(Self.id(kind)) FROM \(documents)"
         }
+    }
+
+    /// The statement that reads a part of the index on `_id`.
+    func sql(_ kind: Statement, _ range: IDRange, isBackward: Bool) -> String {
+        let documents = "documents_\(collection.number)"
+        let living = " AND body IS NOT NULL"
+        if kind == .count { return "SELECT count(*) FROM \(documents) WHERE \(range.condition)\(living)" }
+        let order = plan.isOrdered ? " ORDER BY id\(isBackward ? " DESC" : "")" : ""
+        return "SELECT key, body\(Self.id(kind)) FROM \(documents) WHERE \(range.condition)\(order)"
     }
 
     /// The third column: the id, where the rows of this kind have it.

@@ -69,6 +69,19 @@ package struct QueryDefinition: Sendable {
     }
 }
 
+/// What makes two queries ask for the same results: collection, canonical filter, order, and the part of them.
+package struct QueryIdentity: Hashable, Sendable {
+    private let shape: QueryShape
+    private let limit: Int?
+    private let offset: Int
+
+    package init(_ definition: QueryDefinition) {
+        shape = definition.shape
+        limit = definition.limit
+        offset = definition.offset
+    }
+}
+
 /// The part of a query that its plan depends on, as a key of the cache: equal byte for byte, hashed once.
 struct QueryShape: Hashable, Sendable {
     let filterText: String

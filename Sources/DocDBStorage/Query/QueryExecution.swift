@@ -44,6 +44,21 @@ package struct QueryExecution {
         }
     }
 
+    /// Calls `body` with the first results beyond a place in order, until it returns false.
+    ///
+    /// They are as many as the limit says; the offset is not looked at. `body` must not write to the collection.
+    ///
+    /// - Throws: as `forEach(_:)` does.
+    /// - Complexity: O(results) where an index gives the order and can be entered at the place, else as `forEach(_:)`.
+    package func forEach(beyond place: ResultPlace, _ body: (QueryRow) throws -> Bool) throws {
+        guard let query = try prepared(isOrdered: true) else { return }
+        try query.running {
+            try query.forEachResult(definition, beyond: place) { bytes, row in
+                try body(QueryRow(key: row.int(0), id: query.id(of: row), body: bytes))
+            }
+        }
+    }
+
     /// Calls `body` with each result in order, until it returns false; which ones they are is settled before the first.
     ///
     /// So `body` may write to the collection. Results that it has deleted before their turn are left out; those that it
