@@ -106,7 +106,7 @@ struct CrashEverywhereTests {
             $0.check = { (history, comment) in
                 // It is there whole or not at all.
                 guard history.disk.content(of: "/copy.docdb/store.sqlite") != nil else { return }
-                let copy = try Database(at: "/copy.docdb", options: .simulated(on: history.disk))
+                let copy = try Database(at: "/copy.docdb", options: .simulated(on: history.disk, clock: history.clock))
                 #expect(try copy.verify().isEmpty, comment)
                 #expect(try copy.collection("cars").find(id: "last")?["n"] == 4, comment)
                 try copy.collection("cars").upsert(["_id": "new"])

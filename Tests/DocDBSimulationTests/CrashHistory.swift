@@ -43,18 +43,22 @@ final class CrashHistory {
     static let path = "/cars.docdb"
 
     let disk: SimulatedDisk
+    /// A clock that stands still unless a test moves it, so that times rise by the store's own doing alone.
+    let clock = SimulatedTime(seed: 0).makeClock()
     private var open: Database?
     /// The newest commit that was begun, that was acknowledged, and that was acknowledged as durable.
     private(set) var begun: Int64 = 0
     private(set) var acknowledged: Int64 = 0
     private(set) var durable: Int64 = 0
+    /// The newest time of a commit that was seen.
+    private var newestTime = HybridTime.zero
 
     init(_ disk: SimulatedDisk) { self.disk = disk }
 
     /// The database, opened where it is not.
     func db() throws -> Database {
         if let open { return open }
-        let db = try Database(at: Self.path, options: .simulated(on: disk, seed: 99))
+        let db = try Database(at: Self.path, options: .simulated(on: disk, clock: clock))
         open = db
         return db
     }
@@ -86,6 +90,14 @@ final class CrashHistory {
         }
         acknowledged = number
         if durability == .full { durable = number }
+        try noteTime()
+    }
+
+    /// Checks that the newest commit has a time that no commit had before, those included that were lost.
+    private func noteTime() throws {
+        let time = try db().log().last?.time ?? .zero
+        #expect(time > newestTime, "a time was issued twice")
+        newestTime = time
     }
 
     func synchronize() throws {
@@ -98,7 +110,8 @@ final class CrashHistory {
         String(repeating: Character(Unicode.Scalar(UInt8(97 + number % 26))), count: count)
     }
 
-    /// Checks what is found after an end, and that work goes on; commits that were lost are forgotten.
+    /// Checks what is found after an end, and that a durable commit then outlives a power cut; commits that were lost are
+    /// forgotten.
     ///
     /// - Parameter evicted: documents that may be missing.
     func check(after end: CrashEnd, evicted: Set<Int64> = [], _ comment: Comment) throws {
@@ -125,6 +138,9 @@ final class CrashHistory {
         acknowledged = last
         durable = 0
         try commit(.full)
+        forget()
+        disk.cutPower(.losesUnsynchronized)
+        #expect(try self.db().collection("cars").find(id: "last")?["n"]?.intValue == durable, comment)
     }
 }
 

@@ -70,6 +70,16 @@ final class DiskCore: @unchecked Sendable {
         return nil
     }
 
+    /// Counts an operation that has no way to say why it fails; false where it does.
+    func succeeds(_ kind: DiskOperation.Kind, _ path: String) -> Bool {
+        do throws(DiskFailure) {
+            _ = try begin(kind, path)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     func read(
         _ node: FileNode, _ path: String, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(DiskFailure) -> Int {

@@ -25,7 +25,7 @@ final class DiskFileSystem: StoreFileSystem {
     func kind(of path: String) -> FileKind {
         core.locked {
             // As `stat` does, it finds nothing where the disk fails.
-            guard (try? core.begin(.access, path)) != nil else { return .missing }
+            guard core.succeeds(.access, path) else { return .missing }
             return switch core.node(path) {
             case .file: .file
             case .directory: .directory
@@ -64,7 +64,7 @@ final class DiskFileSystem: StoreFileSystem {
 
     func directoryEntries(_ path: String) -> [String]? {
         core.locked {
-            guard (try? core.begin(.list, path)) != nil else { return nil }
+            guard core.succeeds(.list, path) else { return nil }
             return (try? core.directory(path))?.names
         }
     }
