@@ -1,11 +1,16 @@
 /// Spells encoded values and paths with the field names of another table, or with none interned.
 package struct CBORTranscoder {
-    private let source: FieldNames
+    private let name: (Int) -> UnsafeRawBufferPointer?
     private let target: FieldNames?
 
     /// Creates a transcoder from one table's numbers to another's; to text where there is no other.
     package init(from source: FieldNames, to target: FieldNames?) {
-        self.source = source
+        self.init(name: source.name, to: target)
+    }
+
+    /// Creates a transcoder from numbers to which `name` gives the bytes of names, which must stay in place meanwhile.
+    package init(name: @escaping (Int) -> UnsafeRawBufferPointer?, to target: FieldNames?) {
+        self.name = name
         self.target = target
     }
 
@@ -83,22 +88,22 @@ package struct CBORTranscoder {
 
     private func appendKey(_ cursor: inout ByteCursor, to output: inout ByteBuffer) throws(CBORError) {
         let (major, _, argument) = try cursor.readCBORHead()
-        let name: UnsafeRawBufferPointer
+        let text: UnsafeRawBufferPointer
         switch major {
         case CBOR.Major.unsigned:
-            guard argument < UInt64(Limits.internedFieldNameCount), let known = source.name(Int(argument)) else {
+            guard argument < UInt64(Limits.internedFieldNameCount), let known = name(Int(argument)) else {
                 throw .malformed
             }
-            name = known
+            text = known
         case CBOR.Major.text:
             guard argument <= UInt64(cursor.remaining) else { throw .truncated }
-            name = try cursor.read(count: Int(argument))
+            text = try cursor.read(count: Int(argument))
         default: throw .malformed
         }
-        if let number = target?.intern(name) {
+        if let number = target?.intern(text) {
             output.appendCBORHead(major: CBOR.Major.unsigned, UInt64(number))
         } else {
-            output.appendCBOR(text: name)
+            output.appendCBOR(text: text)
         }
     }
 }

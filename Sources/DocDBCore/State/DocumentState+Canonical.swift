@@ -32,7 +32,8 @@ extension DocumentState {
         }
     }
 
-    private func transcoded(by transcoder: CBORTranscoder) throws(CBORError) -> DocumentState {
+    /// The state with names as a transcoder spells them.
+    package func transcoded(by transcoder: CBORTranscoder) throws(CBORError) -> DocumentState {
         var result = DocumentState()
         result.seen = seen
         result.deleted = deleted

@@ -84,6 +84,12 @@ package struct DocumentState: Sendable {
     /// Creates the state of a document that was never written.
     package init() {}
 
+    /// Creates a state that has only vectors: of a document that is dead, and whose entries are forgotten.
+    package init(seen: VersionVector = VersionVector(), deleted: VersionVector = VersionVector()) {
+        self.seen = seen
+        self.deleted = deleted
+    }
+
     /// Tells whether some change is not covered by a delete.
     package var isAlive: Bool {
         if deleted.isEmpty { return !seen.isEmpty }

@@ -2,7 +2,7 @@
 
 extension ByteBuffer {
     /// Appends a time as its distance from a reference in ticks, and its counter where that is not zero.
-    mutating func appendTime(_ time: HybridTime, from reference: HybridTime) {
+    package mutating func appendTime(_ time: HybridTime, from reference: HybridTime) {
         let distance = Int64(time.rawValue >> 16) - Int64(reference.rawValue >> 16)
         let zigzag = UInt64(bitPattern: distance << 1 ^ distance >> 63)
         let counter = time.rawValue & 0xFFFF
@@ -47,7 +47,8 @@ extension ByteBuffer {
 }
 
 extension ByteCursor {
-    mutating func readTime(from reference: HybridTime) throws(CBORError) -> HybridTime {
+    /// Reads a time that stands as its distance from a reference.
+    package mutating func readTime(from reference: HybridTime) throws(CBORError) -> HybridTime {
         let word = try readVarint()
         let zigzag = word >> 1
         let distance = Int64(bitPattern: zigzag >> 1) ^ -Int64(bitPattern: zigzag & 1)

@@ -1,6 +1,6 @@
 import CCrypto
 import CXXHash
-import DocDBCore
+package import DocDBCore
 
 /// Hashes of stored content: fast ones that detect damage, and SHA-256 where somebody might want a collision.
 package enum ContentHash {
@@ -31,5 +31,13 @@ package enum ContentHash {
             _ = SHA256(bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, output.baseAddress)
             count = 32
         }
+    }
+
+    /// The first 128 bits of SHA-256, without an allocation: what documents' digests and fingerprints are.
+    @inline(__always)
+    package static func digest(_ bytes: UnsafeRawBufferPointer) -> StateDigest {
+        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        docdb_sha256(bytes.baseAddress, bytes.count, &words)
+        return StateDigest(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1))
     }
 }

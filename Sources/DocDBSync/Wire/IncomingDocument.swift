@@ -53,4 +53,55 @@ package struct IncomingDocument: Sendable {
     package var deleted: VersionVector {
         if case .delta(let delta) = content { delta.state.deleted } else { VersionVector() }
     }
+
+    /// The content as a delta, nil where there is none; `actors` are those of the receiver's store, as it is about to be
+    /// joined there.
+    package func delta(actors: ActorTable) throws(DocDBError) -> DocumentDelta? {
+        switch content {
+        case .none: return nil
+        case .delta(let delta): return delta
+        case .fresh(let body, let stamp):
+            var state = ByteBuffer(capacity: 32)
+            DocumentState.appendFreshState(
+                stamp: stamp, isBodyEmpty: body.count == 1, actors: actors, padding: 0, to: &state)
+            let stateBytes = state.array
+            let decoded: Result<DocumentState, DocDBError> = body.withUnsafeBytes { body in
+                stateBytes.withUnsafeBytes { state in
+                    do throws(DocDBError) {
+                        return .success(try DocumentState(body: body, state: state, actors: actors))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            return DocumentDelta(base: VersionVector(), state: try decoded.get())
+        }
+    }
+
+    /// The newest time in it, bases of counters included: for the clock bound.
+    package var newestTime: HybridTime {
+        switch content {
+        case .none: return .zero
+        case .fresh(_, let stamp): return stamp.time
+        case .delta(let delta):
+            // `seen` covers every entry; only the bases of counters and of unknown entries may lie beyond it.
+            var newest = WireDocument.newestTime(of: delta.state.seen)
+            newest = max(newest, WireDocument.newestTime(of: delta.state.deleted))
+            newest = max(newest, WireDocument.newestTime(of: delta.base))
+            for tally in delta.state.tallies { newest = max(newest, tally.base.time) }
+            for entry in delta.state.unknowns { newest = max(newest, entry.base.time) }
+            return newest
+        }
+    }
+
+    /// The digest of the sender's state: what it has told of the document. Nil where there is no content.
+    package var digest: StateDigest? {
+        let state: DocumentState
+        switch content {
+        case .none: return nil
+        case .fresh: state = DocumentState(seen: seen)
+        case .delta(let delta): state = delta.state
+        }
+        return name.id.withUnsafeBytes { DocumentDigester.digest(state, collection: name.collection, id: $0) }
+    }
 }

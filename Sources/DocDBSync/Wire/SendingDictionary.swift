@@ -8,6 +8,8 @@ package final class SendingDictionary {
     var number: UInt64?
     /// Whether the next content must begin anew.
     var beginsAnew = true
+    /// Whether a content was begun and not finished: what it defined never reached the peer.
+    var isUnfinished = false
     /// One bit for each name of the store that has been defined.
     private var names: [UInt64] = []
     private var actors: Set<UInt32> = []
