@@ -64,7 +64,7 @@ let package = Package(
         .target(
             name: "DocDBTransport", dependencies: ["DocDBCore", "CWebSockets", "CCurl"], swiftSettings: settings),
         .target(
-            name: "DocDBSync", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "CLZ4"],
+            name: "DocDBSync", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "CLZ4", "CCrypto"],
             swiftSettings: settings),
         .target(
             name: "DocDBReplication",

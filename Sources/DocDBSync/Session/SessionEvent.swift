@@ -86,6 +86,8 @@ package enum SessionEffect {
     case announced([AnnouncedInterest])
     /// A document that was evicted here has come back: the sessions of these peers, who had told it, get `.wanted`.
     case returned(DocumentReference, toldBy: [Int64])
+    /// Documents were evicted by the session: tell the other sessions, as for any eviction here.
+    case evicted([DocumentReference])
     case extra(kind: UInt64, [UInt8])
     /// Two payloads under one stamp, or an actor's newer stamps known elsewhere: reported, never dropped.
     case warning(DocDBError)

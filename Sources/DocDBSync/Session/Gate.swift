@@ -1,0 +1,54 @@
+import DocDBCore
+
+/// What one peer may read and write here: every document sent and every change received passes through it.
+struct Gate {
+    let rights: PeerRights
+    private let readable: ScopeFilter
+    private let writable: ScopeFilter
+    /// The actors that the peer has proven to be its own.
+    private let ownActors: Set<ActorID>
+
+    init(_ rights: PeerRights, ownActors: Set<ActorID>, names: FieldNames) throws(DocDBError) {
+        self.rights = rights
+        self.ownActors = ownActors
+        readable = try ScopeFilter(.everything, permitted: rights.read, names: names)
+        writable = try ScopeFilter(.everything, permitted: rights.write, names: names)
+    }
+
+    func refresh() {
+        readable.refresh()
+        writable.refresh()
+    }
+
+    /// Tells whether a document's content may go to the peer.
+    func mayRead(
+        body: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: Int64, _ name: String
+    ) -> Bool {
+        readable.matches(body: body, id: id, collection: collection, name)
+    }
+
+    /// Whether every change is permitted, so that bodies need not be looked at.
+    var mayWriteEverything: Bool { rights.write == .everything }
+
+    /// Tells whether the peer may turn one body into another: both must match, where there is one.
+    func mayWrite(
+        before: UnsafeRawBufferPointer?, after: UnsafeRawBufferPointer?, id: UnsafeRawBufferPointer,
+        collection: Int64, _ name: String
+    ) -> Bool {
+        for case let body? in [before, after]
+        where !writable.matches(body: body, id: id, collection: collection, name) { return false }
+        return true
+    }
+
+    /// Tells whether the changes that vectors add to what is here are ones that the peer may bring: its own, unless it
+    /// relays.
+    func mayBring(
+        seen: VersionVector, deleted: VersionVector, toSeen: VersionVector, deleted oldDeleted: VersionVector
+    ) -> Bool {
+        if rights.mayRelay { return true }
+        for element in seen.elements + deleted.elements where !ownActors.contains(element.actor) {
+            if element.time > max(toSeen[element.actor], oldDeleted[element.actor]) { return false }
+        }
+        return true
+    }
+}

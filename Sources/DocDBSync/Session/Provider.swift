@@ -1,0 +1,105 @@
+import DocDBCore
+
+/// The peer's pull from this side.
+struct Provider {
+    /// The number of the interest that is answered; zero before the first.
+    var number: UInt64 = 0
+    /// The union of what the peer announced.
+    var interest = Interest.nothing
+    /// The interest AND what the peer may read.
+    var scope: ScopeFilter?
+    /// The interest that waits for the runtime to report commits by its scope.
+    var request: InterestMessage?
+
+    /// The commit up to which everything was sent; nil while reconciling.
+    var sent: Int64?
+    /// The commit up to which `dirty` is complete.
+    var covered: Int64 = 0
+    /// Documents changed since `sent`.
+    var dirty: Set<DocumentReference> = []
+    /// Whether the log is to be walked from `sent`, in place of `dirty`: at first, and when that would be too large.
+    var mustWalk = false
+    /// Documents to be offered though no commit says so: asked for, evicted, or held outdated by the peer (R6).
+    var poked: Set<DocumentReference> = []
+    /// The vectors that the peer says to hold of documents that it asked for; empty ones of those to be sent whole.
+    var bases: [DocumentReference: VersionVector] = [:]
+    /// Named documents that have no reference here.
+    var unknown: [DocumentName] = []
+    /// What the peer holds, of documents received from it since `sent`.
+    var known: [DocumentReference: VersionVector] = [:]
+    /// The digests of its states.
+    var held: [DocumentReference: StateDigest] = [:]
+    /// Whether nothing was sent for this interest yet.
+    var isFirst = true
+
+    var reconciliation: ProviderReconciliation?
+    /// The moment whose scope is reconciled.
+    var reconciledSequence: Int64 = 0
+    /// The differences found so far, and what the subscriber holds of them.
+    var found: Set<DocumentReference> = []
+    var foundNames: [DocumentName] = []
+    var listed: [DocumentReference: VersionVector] = [:]
+
+    /// The snapshot that is being sent in several steps.
+    var plan: SnapshotPlan?
+    /// Counts the snapshots of the session.
+    var snapshot: UInt64 = 0
+    /// Snapshots not acknowledged yet, by counter.
+    var flights: [UInt64: Flight] = [:]
+    /// Whether this session has sent and had acknowledged anything.
+    var wasSent = false
+    let dictionary = SendingDictionary()
+
+    /// The scope's total as of `sent`; nil where it must be counted.
+    var total: ScopeTotal?
+    var wasRecounted = false
+    /// Snapshots since the total was last stated.
+    var unstatedCount: UInt64 = 0
+    /// The newest commit known to be on the disk itself.
+    var synchronized: Int64 = 0
+}
+
+/// The documents of a snapshot that is sent from one moment, or in chunks from several.
+struct SnapshotPlan {
+    var references: [DocumentReference]
+    /// Named documents that this store does not hold.
+    var names: [DocumentName]
+    /// What the subscriber resumes from once it has all of it.
+    var position: Int64
+    var isReconciled: Bool
+    /// What was taken from `Provider` for this snapshot: documents to be offered anyway, what the peer holds.
+    var poked: Set<DocumentReference> = []
+    var bases: [DocumentReference: VersionVector] = [:]
+    var known: [DocumentReference: VersionVector] = [:]
+    var held: [DocumentReference: StateDigest] = [:]
+    /// Documents that commits since the cursor took from the peer (R6).
+    var taken: Set<DocumentReference> = []
+    /// The next of the references.
+    var next = 0
+    var isFirstChunk = true
+
+    init(references: [DocumentReference], names: [DocumentName], position: Int64, isReconciled: Bool) {
+        self.references = references
+        self.names = names
+        self.position = position
+        self.isReconciled = isReconciled
+    }
+}
+
+/// A snapshot under way: what its acknowledgement will say.
+struct Flight {
+    /// The commit up to which the peer then has all that concerns it; nil for a chunk.
+    var through: Int64?
+    var documents: [FlightDocument] = []
+    /// The hash of this store's own interest when it was sent.
+    var interestHash: StateDigest
+}
+
+struct FlightDocument {
+    var reference: DocumentReference
+    var digest: StateDigest
+    /// Whether the state sent is in this store's own scope: then the peer's acknowledgement tells it (R1).
+    var isOwn: Bool
+    /// Whether it was evicted since.
+    var isEvicted = false
+}

@@ -1,0 +1,87 @@
+package import DocDBCore
+import DocDBQuery
+
+/// What a peer wants AND may have, compiled for the bodies of one store.
+///
+/// One thread at a time. Call `refresh` once a moment of the replica has been opened, and before its documents are matched.
+package final class ScopeFilter {
+    private enum Entry {
+        case nothing
+        case everything
+        case matching(Filter, Evaluator)
+    }
+
+    /// Whether every document of every collection matches.
+    package let isEverything: Bool
+    private let wanted: ParsedInterest
+    private let permitted: ParsedInterest
+    private let names: FieldNames
+    /// By number of the collection; filled as collections are met.
+    private var entries: [Int64: Entry] = [:]
+
+    /// - Throws: `DocDBError.invalidPredicate`.
+    package init(_ interest: Interest, permitted: Interest, names: FieldNames) throws(DocDBError) {
+        wanted = try ParsedInterest(interest)
+        self.permitted = try ParsedInterest(permitted)
+        isEverything = interest == .everything && permitted == .everything
+        self.names = names
+    }
+
+    /// Compiles filters anew whose names have been interned since.
+    package func refresh() {
+        for (number, entry) in entries {
+            if case .matching(let filter, let evaluator) = entry, evaluator.needsRecompile(names) {
+                entries[number] = .matching(filter, Evaluator(filter, names: names))
+            }
+        }
+    }
+
+    private func entry(_ number: Int64, _ name: String) -> Entry {
+        if let known = entries[number] { return known }
+        let entry: Entry
+        if let filter = filter(name) {
+            entry = filter == .everything ? .everything : .matching(filter, Evaluator(filter, names: names))
+        } else {
+            entry = .nothing
+        }
+        entries[number] = entry
+        return entry
+    }
+
+    /// The filter of a collection, nil where nothing of it is in scope.
+    private func filter(_ collection: String) -> Filter? {
+        guard let left = wanted.filter(collection), let right = permitted.filter(collection) else { return nil }
+        if left == .everything { return right }
+        return right == .everything ? left : Filter.all(of: [left, right])
+    }
+
+    /// Tells whether nothing of a collection is in scope.
+    package func isEmpty(_ number: Int64, _ name: String) -> Bool {
+        if isEverything { return false }
+        if case .nothing = entry(number, name) { return true }
+        return false
+    }
+
+    /// Tells whether a document is in scope; a dead one (without a body) just where its whole collection is.
+    package func matches(
+        body: UnsafeRawBufferPointer?, id: UnsafeRawBufferPointer, collection number: Int64, _ name: String
+    ) -> Bool {
+        if isEverything { return true }
+        switch entry(number, name) {
+        case .nothing: return false
+        case .everything: return true
+        case .matching(_, let evaluator):
+            guard let body else { return false }
+            return evaluator.matches(body: body, id: id)
+        }
+    }
+
+    /// The same as standing predicates.
+    package var scope: SessionScope {
+        if isEverything { return SessionScope(filters: [], isEverything: true) }
+        let collections = Set((wanted.filters ?? [:]).keys).union((permitted.filters ?? [:]).keys)
+        let filters = collections.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            .compactMap { collection in filter(collection).map { (collection: collection, filter: $0) } }
+        return SessionScope(filters: filters, isEverything: false)
+    }
+}

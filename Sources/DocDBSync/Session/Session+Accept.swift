@@ -1,0 +1,212 @@
+import DocDBCore
+
+/// What came of a document that a peer has sent.
+enum Acceptance: Equatable {
+    case joined
+    /// Everything in it was here already.
+    case outdated
+    case refused(RefusalCode)
+    /// Its base is not held here.
+    case baseMissing
+}
+
+extension Session {
+    /// Tells whether a time lies no further ahead than the clock bound.
+    func isWithinBound(_ newest: HybridTime) -> Bool {
+        let (limit, overflows) = time.wallNanoseconds.addingReportingOverflow(configuration.clockBoundNanoseconds)
+        return overflows || newest.rawValue <= limit
+    }
+
+    /// Joins a document into what is stored, or says why not; the gate of all that comes in.
+    func accept(
+        _ document: IncomingDocument, _ reference: DocumentReference, _ result: inout SnapshotApplication,
+        _ writer: any ReplicaWriter
+    ) throws -> Acceptance {
+        let newest = document.newestTime
+        guard isWithinBound(newest) else {
+            try quarantine(document, reference, newest, &result, writer)
+            return .refused(.clock)
+        }
+        if apart.quarantined[reference] != nil { try release(reference, &result, writer) }
+        var old = DocumentState()
+        var oldBody: [UInt8]?
+        let wasStored = try writer.withDocument(reference) { stored in
+            old = try state(stored)
+            if !gate.mayWriteEverything { oldBody = stored.body.map { [UInt8]($0) } }
+        }
+        try checkOwnActor(document, old, &result, writer)
+        var new = old
+        let (isJoined, hasConflict) = try join(document, into: &new, &result)
+        guard isJoined else { return .baseMissing }
+        let isChanged = hasConflict || !Self.haveSameVectors(old, new)
+        if isChanged, let code = refusal(of: document, reference, old, oldBody, new) {
+            try refuse(document, reference, code, &result, writer)
+            if !isOn(.refuseWhole) { try storeVectors(document, old, reference, writer) }
+            return .refused(code)
+        }
+        try settleHere(reference, &result.effects, writer)
+        if isChanged {
+            try store(new, document, reference, wasStored: wasStored, &result, writer)
+        }
+        try settleThere(document, reference, new, &result, writer)
+        return isChanged ? .joined : .outdated
+    }
+
+    private func join(
+        _ document: IncomingDocument, into state: inout DocumentState, _ result: inout SnapshotApplication
+    ) throws -> (isJoined: Bool, hasConflict: Bool) {
+        guard let delta = try document.delta(replica.actors) else { return (true, false) }
+        var hasConflict = false
+        let isJoined = state.apply(delta, forgets: configuration.forgetsDeleted, names: replica.names) { _ in
+            hasConflict = true
+        }
+        if hasConflict {
+            result.effects.append(
+                .warning(
+                    DocDBError(
+                        .corrupted,
+                        "two values have one stamp; a store was copied while in use, or a peer is forging changes")))
+        }
+        return (isJoined, hasConflict)
+    }
+
+    private static func haveSameVectors(_ left: DocumentState, _ right: DocumentState) -> Bool {
+        if left.isAlive || right.isAlive { return left.seen == right.seen && left.deleted == right.deleted }
+        return left.deleted == right.deleted
+    }
+
+    /// Judges a change by its net effect: what was here before, and what would be after (R19).
+    private func refusal(
+        of document: IncomingDocument, _ reference: DocumentReference, _ old: DocumentState, _ oldBody: [UInt8]?,
+        _ new: DocumentState
+    ) -> RefusalCode? {
+        guard
+            gate.mayBring(
+                seen: document.seen, deleted: document.deleted, toSeen: old.seen, deleted: old.deleted)
+        else { return .relay }
+        if gate.mayWriteEverything { return nil }
+        var body = ByteBuffer()
+        let isAlive = new.appendBody(to: &body)
+        let newBody = isAlive ? body.array : nil
+        let isPermitted = document.name.id.withUnsafeBytes { id in
+            Self.withBytes(oldBody) { before in
+                Self.withBytes(newBody) { after in
+                    gate.mayWrite(
+                        before: before, after: after, id: id, collection: reference.collection,
+                        document.name.collection)
+                }
+            }
+        }
+        return isPermitted ? nil : .denied
+    }
+
+    static func withBytes<R>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
+        guard let bytes else { return try body(nil) }
+        return try bytes.withUnsafeBytes { try body($0) }
+    }
+
+    private func store(
+        _ state: DocumentState, _ document: IncomingDocument, _ reference: DocumentReference, wasStored: Bool,
+        _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws {
+        if !wasStored, isOn(.evictionReturn), try writer.isEvicted(reference) {
+            let peers = try writer.removeTold(reference, except: peer.number)
+            if !peers.isEmpty { result.effects.append(.returned(reference, toldBy: peers)) }
+        }
+        try document.name.id.withUnsafeBytes {
+            try writer.store(state, reference, id: $0, from: peer.number)
+        }
+        result.changedCount += 1
+    }
+
+    /// What a refusal does without R19: the changes count as seen, though their entries are not here.
+    private func storeVectors(
+        _ document: IncomingDocument, _ old: DocumentState, _ reference: DocumentReference,
+        _ writer: any ReplicaWriter
+    ) throws {
+        guard let delta = try document.delta(replica.actors) else { return }
+        var state = old
+        let vectors = delta.state.delta(since: document.seen).state
+        _ = state.apply(
+            DocumentDelta(base: VersionVector(), state: vectors), forgets: configuration.forgetsDeleted,
+            names: replica.names)
+        try document.name.id.withUnsafeBytes {
+            try writer.store(state, reference, id: $0, from: peer.number)
+        }
+    }
+
+    /// A peer that knows newer stamps of this store's actor than the store itself: the file was copied or restored.
+    private func checkOwnActor(
+        _ document: IncomingDocument, _ old: DocumentState, _ result: inout SnapshotApplication,
+        _ writer: any ReplicaWriter
+    ) throws {
+        guard !result.hasRotated, let actor = writer.actor else { return }
+        let known = max(old.seen[actor], old.deleted[actor])
+        guard max(document.seen[actor], document.deleted[actor]) > known else { return }
+        try writer.rotateActor()
+        result.hasRotated = true
+        result.effects.append(
+            .warning(
+                DocDBError(
+                    .corrupted,
+                    "a peer knows changes of this store that the store lacks: it was copied or restored; it goes on "
+                        + "under a new actor id")))
+    }
+
+    private func refuse(
+        _ document: IncomingDocument, _ reference: DocumentReference, _ code: RefusalCode,
+        _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws {
+        let refused = ApartDocument(
+            peer: peer.number, side: .here, reference: reference, code: code, epoch: gate.rights.epoch,
+            reason: Self.reason(code))
+        if apart.here[reference] != refused {
+            try writer.setApart(refused)
+            apart.here[reference] = refused
+            result.effects.append(.apart(refused))
+        }
+    }
+
+    /// A document that was refused here has been joined, or is held by the peer no more.
+    func settleHere(
+        _ reference: DocumentReference, _ effects: inout [SessionEffect], _ writer: any ReplicaWriter
+    ) throws {
+        guard apart.here.removeValue(forKey: reference) != nil else { return }
+        try writer.removeApart(peer: peer.number, side: .here, reference)
+        effects.append(.settled(reference, peer: peer.number, .here))
+    }
+
+    /// Notes what the peer holds; where it is all that is held here, nothing is refused there any more.
+    private func settleThere(
+        _ document: IncomingDocument, _ reference: DocumentReference, _ state: DocumentState,
+        _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws {
+        let digest = document.digest
+        let own = document.name.id.withUnsafeBytes {
+            state.digest(collection: document.name.collection, id: $0, hash: StateDigest.init(hashing:))
+        }
+        result.heard.append(
+            HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: own == digest))
+        guard own == digest, apart.there.removeValue(forKey: reference) != nil else { return }
+        try writer.removeApart(peer: peer.number, side: .there, reference)
+        result.effects.append(.settled(reference, peer: peer.number, .there))
+    }
+}
+
+extension IncomingDocument {
+    /// The content as a delta; nil where there is none.
+    func delta(_ actors: ActorTable) throws -> DocumentDelta? {
+        switch content {
+        case .none: return nil
+        case .delta(let delta): return delta
+        case .fresh(let body, let stamp):
+            var state = ByteBuffer(capacity: 32)
+            DocumentState.appendFreshState(
+                stamp: stamp, isBodyEmpty: body == [CBOR.emptyMapByte], actors: actors, padding: 0, to: &state)
+            let decoded = try body.withUnsafeBytes {
+                try DocumentState(body: $0, state: state.bytes, actors: actors)
+            }
+            return DocumentDelta(base: VersionVector(), state: decoded)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import DocDBCore
+
+extension Session {
+    /// Applies a snapshot in one commit with its cursor, or nothing of it where a base is missing.
+    func apply(_ application: inout SnapshotApplication) throws {
+        let isIdle = application.documents.isEmpty && !application.begin.isReconciled
+        if isIdle, let cursor = cursor(application), cursor == peer.cursor, peer.toldCount == peer.currentCount,
+            peer.toldSum == peer.currentSum
+        {
+            return
+        }
+        var result = application
+        try replica.write { writer in
+            result.needs = try isOn(.need) ? missingBases(result.documents, writer) : []
+            if !result.needs.isEmpty { return }
+            gate.refresh()
+            if result.begin.isReconciled { try retell(&result, writer) }
+            var evictions: [DocumentReference] = []
+            for document in result.documents { try apply(document, &result, &evictions, writer) }
+            try evict(evictions, &result, writer)
+            guard var record = try writer.peer(storeID: peer.storeID) else {
+                throw DocDBError(.corrupted, "a peer with a session is missing among the known ones")
+            }
+            if let cursor = cursor(result) {
+                record.cursor = cursor
+                record.toldCount = record.currentCount
+                record.toldSum = record.currentSum
+            } else if result.begin.isReconciled {
+                record.cursor = nil
+            }
+            record.lastSeenNanoseconds = max(record.lastSeenNanoseconds, time.wallNanoseconds)
+            peer = try writer.setPeer(record)
+            result.sequence = result.changedCount > 0 ? writer.sequence : nil
+        }
+        subscriber.isUnsynchronized = true
+        application = result
+    }
+
+    private func cursor(_ application: SnapshotApplication) -> Cursor? {
+        guard let position = application.position else { return nil }
+        return Cursor(
+            incarnation: position.incarnation, sequence: position.sequence, interestHash: subscriber.interestHash,
+            epoch: authenticator.ownRights.epoch)
+    }
+
+    /// The documents whose deltas need more than is held here.
+    private func missingBases(
+        _ documents: [IncomingDocument], _ writer: any ReplicaWriter
+    ) throws -> [DocumentReference] {
+        var needs: [DocumentReference] = []
+        for document in documents where !document.base.isEmpty {
+            var seen: VersionVector?
+            var reference = try reference(of: document.name, writer)
+            if let reference { try writer.withDocument(reference) { seen = try state($0).seen } }
+            if document.kind != .inScope, seen == nil { continue }
+            if document.base.isCovered(by: seen ?? VersionVector()) { continue }
+            if reference == nil { reference = try makeReference(document.name, writer) }
+            if let reference { needs.append(reference) }
+        }
+        return needs
+    }
+
+    private func makeReference(_ name: DocumentName, _ writer: any ReplicaWriter) throws -> DocumentReference {
+        let collection = try writer.makeCollection(named: name.collection)
+        collectionNames[collection] = name.collection
+        return try name.id.withUnsafeBytes { try writer.makeReference(collection: collection, id: $0) }
+    }
+
+    /// Applies one document of a snapshot: what it tells of the scope, then what it brings.
+    private func apply(
+        _ document: IncomingDocument, _ result: inout SnapshotApplication, _ evictions: inout [DocumentReference],
+        _ writer: any ReplicaWriter
+    ) throws {
+        let isInScope = document.kind == .inScope
+        guard !isInScope || document.hasContent else {
+            throw SessionFailure.protocolError("a document in scope came without content")
+        }
+        if isInScope, try applyFresh(document, &result, writer) { return }
+        let known = try isInScope ? makeReference(document.name, writer) : reference(of: document.name, writer)
+        guard let reference = known else {
+            if document.hasContent { except(document, .notHeld, &result) }
+            return
+        }
+        if isInScope {
+            try writer.setTold(peer: peer.number, reference, document.digest)
+            try writer.setDeferredEviction(reference, false)
+        } else {
+            try writer.setTold(peer: peer.number, reference, nil)
+            if document.kind == .notHeld { try settleHere(reference, &result.effects, writer) }
+            if document.kind == .leftAccess { evictions.append(reference) }
+        }
+        guard document.hasContent else { return }
+        guard try isInScope || isStored(reference, writer) else { return except(document, .notHeld, &result) }
+        switch try accept(document, reference, &result, writer) {
+        case .joined, .outdated: break
+        case .refused(let code): except(document, code, &result)
+        case .baseMissing: except(document, .malformed, &result)
+        }
+    }
+
+    private func except(_ document: IncomingDocument, _ code: RefusalCode, _ result: inout SnapshotApplication) {
+        result.except.append(
+            DocumentOutcome(name: document.name, code: code, epoch: gate.rights.epoch, reason: Self.reason(code)))
+    }
+
+    private func isStored(_ reference: DocumentReference, _ reader: any ReplicaReader) throws -> Bool {
+        try reader.withDocument(reference) { _ in }
+    }
+
+    /// Stores a whole document that is new here as it came; returns false where it takes the long way.
+    private func applyFresh(
+        _ document: IncomingDocument, _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws -> Bool {
+        guard case .fresh(let body, let stamp) = document.content, isWithinBound(stamp.time),
+            gate.rights.mayRelay
+                || gate.mayBring(
+                    seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector()),
+            stamp.actor != writer.actor
+        else { return false }
+        let collection = try writer.makeCollection(named: document.name.collection)
+        collectionNames[collection] = document.name.collection
+        let reference = try body.withUnsafeBytes { body -> DocumentReference? in
+            try document.name.id.withUnsafeBytes { id in
+                guard
+                    gate.mayWrite(
+                        before: nil, after: body, id: id, collection: collection, document.name.collection)
+                else { return nil }
+                return try writer.storeFresh(
+                    body: body, stamp: stamp, collection: collection, id: id, from: peer.number)
+            }
+        }
+        guard let reference else { return false }
+        let digest = document.digest
+        try writer.setTold(peer: peer.number, reference, digest)
+        result.changedCount += 1
+        result.heard.append(
+            HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: true))
+        return true
+    }
+
+    /// What the peer counts in scope is now what was listed, and acknowledged since (R1); what comes with the snapshot
+    /// follows. Writes differences only.
+    private func retell(_ result: inout SnapshotApplication, _ writer: any ReplicaWriter) throws {
+        var wanted: [DocumentReference: StateDigest] = [:]
+        for document in subscriber.listed ?? [] { wanted[document.reference] = document.digest }
+        for (reference, digest) in subscriber.acknowledgedSinceListed {
+            if let digest { wanted[reference] = digest } else { wanted[reference] = nil }
+        }
+        if isOn(.evictionReturn) {
+            for reference in subscriber.evictedSinceListed.sorted() where wanted[reference] != nil {
+                guard try isStored(reference, writer) else { continue }
+                wanted[reference] = nil
+                result.again.append(reference)
+            }
+        }
+        var obsolete: [DocumentReference] = []
+        try writer.forEachTold(peer: peer.number) { reference, digest in
+            if let right = wanted[reference] {
+                if right == digest { wanted[reference] = nil }
+            } else {
+                obsolete.append(reference)
+            }
+        }
+        for reference in obsolete { try writer.setTold(peer: peer.number, reference, nil) }
+        for (reference, digest) in wanted.sorted(by: { $0.key < $1.key }) {
+            try writer.setTold(peer: peer.number, reference, digest)
+        }
+        subscriber.acknowledgedSinceListed = [:]
+        subscriber.evictedSinceListed = []
+    }
+
+    /// Evicts what the peer may let this store read no more: at once, or when it is acknowledged (R16).
+    private func evict(
+        _ references: [DocumentReference], _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws {
+        var evicted: [DocumentReference] = []
+        for reference in references where try isStored(reference, writer) {
+            if try writer.evict(reference, force: false) {
+                evicted.append(reference)
+            } else if isOn(.deferral) {
+                try writer.setDeferredEviction(reference, true)
+            }
+        }
+        result.evicted = evicted
+    }
+}

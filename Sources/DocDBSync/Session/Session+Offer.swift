@@ -1,0 +1,120 @@
+import DocDBCore
+
+/// How a document stood to the peer's scope when the last snapshot was sent.
+private struct Before {
+    var isMatched = false
+    /// What the peer then held of it.
+    var seen = VersionVector()
+    var digest: StateDigest?
+}
+
+extension Session {
+    /// Adds a document to a snapshot, if it concerns the peer.
+    func offer(
+        _ reference: DocumentReference, _ plan: SnapshotPlan, _ reader: any ReplicaReader,
+        _ output: inout SnapshotOutput
+    ) throws {
+        let collection = try name(ofCollection: reference.collection, reader)
+        let before = plan.isReconciled ? Before() : try before(reference, collection, reader)
+        if let digest = before.digest { moveTotal(removing: digest) }
+        let wasListed = provider.listed[reference] != nil
+        let concerned =
+            plan.isReconciled
+            ? wasListed
+            : before.isMatched || plan.poked.contains(reference)
+                || isOn(.stale) && (plan.held[reference] != nil || plan.taken.contains(reference))
+        let isStored = try reader.withDocument(reference) { document in
+            try offer(document, plan, before, collection, isConcerned: concerned, &output)
+        }
+        if !isStored, concerned, let id = try reader.id(of: reference) {
+            try id.withUnsafeBytes { try output.append(.notHeld, reference, collection, id: $0) }
+        }
+    }
+
+    private func moveTotal(removing digest: StateDigest) {
+        provider.total?.count -= 1
+        provider.total?.sum.subtract(digest)
+    }
+
+    private func moveTotal(adding digest: StateDigest) {
+        provider.total?.count += 1
+        provider.total?.sum.add(digest)
+    }
+
+    /// The document as the last snapshot told it, by unwinding.
+    private func before(
+        _ reference: DocumentReference, _ collection: String, _ reader: any ReplicaReader
+    ) throws -> Before {
+        var before = Before()
+        guard let sent = provider.sent, let scope = provider.scope else { return before }
+        switch try reader.state(of: reference, after: sent) {
+        case .absent: break
+        case .unknown:
+            // Erased: whether it was counted cannot be told, so the total is counted anew.
+            provider.total = nil
+        case .stored(let state):
+            guard let id = try reader.id(of: reference) else { break }
+            var body = ByteBuffer()
+            let isAlive = state.appendBody(to: &body)
+            id.withUnsafeBytes { id in
+                guard matches(scope, isAlive ? body.bytes : nil, id, reference.collection, collection) else { return }
+                before.isMatched = true
+                before.digest = state.digest(collection: collection, id: id, hash: StateDigest.init(hashing:))
+                if isAlive { before.seen = state.seen }
+            }
+        }
+        return before
+    }
+
+    /// Sends a stored document with what the peer lacks of it, or that it has left the scope, and why (R4, R7).
+    private func offer(
+        _ document: StoredDocument, _ plan: SnapshotPlan, _ before: Before, _ collection: String, isConcerned: Bool,
+        _ output: inout SnapshotOutput
+    ) throws {
+        guard let scope = provider.scope else { return }
+        let reference = document.reference
+        let isMatched = matches(scope, document.body, document.id, reference.collection, collection)
+        guard isMatched || isConcerned else { return }
+        let state = try state(document)
+        let digest = state.digest(collection: collection, id: document.id, hash: StateDigest.init(hashing:))
+        if isMatched, !plan.isReconciled { moveTotal(adding: digest) }
+        // The peer's own state: both sides derive what it means from the acknowledgement.
+        if plan.held[reference] == digest, plan.bases[reference] == nil { return }
+        let base = base(reference, plan, before)
+        if !isOn(.transition), state.seen.isCovered(by: base), state.deleted.isEmpty { return }
+        guard let kind = kind(document, isMatched: isMatched, collection) else {
+            return try output.append(.leftAccess, reference, collection, id: document.id)
+        }
+        if base.isEmpty || document.body == nil {
+            try output.append(kind, document, collection)
+        } else {
+            try output.append(kind, state.delta(since: base), document, collection)
+        }
+        let isOwn =
+            try subscriber.isWanting
+            && matches(ownScope(), document.body, document.id, reference.collection, collection)
+        output.flight.documents.append(FlightDocument(reference: reference, digest: digest, isOwn: isOwn))
+    }
+
+    /// What the peer holds of a document, as the base of a delta.
+    private func base(_ reference: DocumentReference, _ plan: SnapshotPlan, _ before: Before) -> VersionVector {
+        // What was not joined there is sent whole.
+        if apart.there[reference] != nil { return VersionVector() }
+        if plan.isReconciled { return provider.listed[reference] ?? VersionVector() }
+        if let asked = plan.bases[reference] { return asked }
+        var base = before.seen
+        if let known = plan.known[reference] { base.join(known) }
+        return base
+    }
+
+    /// How a document is told; nil where it may not be read any more.
+    private func kind(
+        _ document: StoredDocument, isMatched: Bool, _ collection: String
+    ) -> WireDocumentKind? {
+        if isMatched { return .inScope }
+        guard let body = document.body else { return .leftDeleted }
+        let mayRead = gate.mayRead(
+            body: body, id: document.id, collection: document.reference.collection, collection)
+        return mayRead || !isOn(.leftRead) ? .leftFilter : nil
+    }
+}

@@ -1,0 +1,184 @@
+import DocDBCore
+
+// What the provider sends: everything since the last snapshot, from the present states.
+extension Session {
+    /// Tells whether there may be something to send.
+    var isPumpDue: Bool {
+        // What was applied is acknowledged first: a total must not count what the peer does not know to be acknowledged.
+        guard provider.number > 0, provider.request == nil, provider.reconciliation == nil,
+            subscriber.acknowledgements.isEmpty
+        else { return false }
+        if provider.plan != nil { return true }
+        guard provider.sent != nil else { return false }
+        return provider.isFirst || provider.mustWalk || !provider.dirty.isEmpty || !provider.poked.isEmpty
+            || !provider.unknown.isEmpty
+    }
+
+    /// Sends the next snapshot, or the next chunk of one, from one moment of the replica.
+    func pump() throws {
+        var mustReconcile = false
+        try replica.read { reader in
+            try synchronize(through: reader.sequence)
+            provider.scope?.refresh()
+            subscriber.scope?.refresh()
+            gate.refresh()
+            if provider.plan == nil, !(try plan(reader)) {
+                mustReconcile = true
+                return
+            }
+            try stream(reader)
+        }
+        if mustReconcile { try beginReconciliation() }
+    }
+
+    /// Gathers what concerns the peer since the last snapshot; returns false where the log does not reach back.
+    private func plan(_ reader: any ReplicaReader) throws -> Bool {
+        guard let sent = provider.sent, reader.oldestSequence - 1 <= sent else { return false }
+        var references = provider.dirty.union(provider.poked)
+        var taken: Set<DocumentReference> = []
+        let start = provider.mustWalk ? sent : max(sent, provider.covered)
+        if start < reader.sequence {
+            let isComplete = try reader.forEachChange(after: start, takenFrom: peer.number) { reference, _, isTaken in
+                references.insert(reference)
+                if isTaken { taken.insert(reference) }
+            }
+            guard isComplete else { return false }
+        }
+        if !isOn(.vector) { references.subtract(taken.subtracting(provider.poked)) }
+        var plan = SnapshotPlan(
+            references: references.sorted(), names: provider.unknown, position: max(sent, reader.sequence),
+            isReconciled: false)
+        plan.poked = provider.poked
+        plan.bases = provider.bases
+        plan.known = provider.known
+        plan.held = provider.held
+        plan.taken = taken
+        provider.plan = plan
+        provider.dirty = []
+        provider.poked = []
+        provider.bases = [:]
+        provider.known = [:]
+        provider.held = [:]
+        provider.unknown = []
+        provider.covered = plan.position
+        provider.mustWalk = false
+        return true
+    }
+
+    /// Sends the plan's documents from this moment on, until a snapshot or chunk is full.
+    private func stream(_ reader: any ReplicaReader) throws {
+        guard var plan = provider.plan else { return }
+        provider.plan = nil
+        var output = SnapshotOutput(
+            number: provider.number, dictionary: provider.dictionary, names: replica.names, actors: replica.actors,
+            interestHash: subscriber.interestHash)
+        let limit = plan.isReconciled ? SyncLimits.chunkByteCount : SyncLimits.snapshotByteCount
+        while plan.next < plan.references.count, output.byteCount < limit {
+            try offer(plan.references[plan.next], plan, reader, &output)
+            plan.next += 1
+        }
+        let isLast = plan.next == plan.references.count
+        if isLast {
+            for name in plan.names { try output.appendNotHeld(name) }
+        }
+        let isWhole = isLast && plan.isFirstChunk
+        if !isWhole, !plan.isReconciled { provider.total = nil }
+        try finish(&output, plan, isLast: isLast, isWhole: isWhole, reader)
+        plan.isFirstChunk = false
+        if isLast {
+            provider.sent = plan.position
+            provider.listed = [:]
+            provider.isFirst = false
+        } else {
+            provider.plan = plan
+        }
+    }
+
+    /// Puts what was gathered into frames.
+    private func finish(
+        _ output: inout SnapshotOutput, _ plan: SnapshotPlan, isLast: Bool, isWhole: Bool, _ reader: any ReplicaReader
+    ) throws {
+        output.finish()
+        let number = provider.number
+        let isNeeded = plan.isReconciled || !isWhole || provider.isFirst && isOn(.resumeEnd)
+        guard isNeeded || !output.contents.isEmpty else { return }
+        provider.snapshot += 1
+        provider.unstatedCount += 1
+        output.flight.through = isLast ? plan.position : nil
+        provider.flights[provider.snapshot] = output.flight
+        if !isNeeded, output.contents.count == 1, !provider.isFirst {
+            sendDocuments(
+                .commit(
+                    CommitMessage(
+                        number: number, snapshot: provider.snapshot, sequence: plan.position,
+                        content: output.contents[0])))
+            return
+        }
+        var begin = Begin(number: number, snapshot: provider.snapshot)
+        begin.isReconciled = plan.isReconciled && plan.isFirstChunk
+        begin.isChunk = !isWhole
+        if plan.isReconciled || !isWhole {
+            begin.remainingCount = UInt64(plan.references.count - plan.next + output.documentCount)
+        }
+        send(.begin(begin))
+        for content in output.contents {
+            sendDocuments(.documents(DocumentsMessage(number: number, content: content)))
+        }
+        var end = End(number: number, position: nil, total: nil)
+        if isLast {
+            let incarnation = try reader.incarnations().last?.id ?? []
+            end.position = End.Position(incarnation: incarnation, sequence: plan.position)
+            // A reconciliation has counted its own moment: the total holds where nothing has changed since.
+            if isWhole, !plan.isReconciled || reader.sequence == plan.position { end.total = provider.total }
+            if end.total != nil { provider.unstatedCount = 0 }
+        }
+        send(.end(end))
+    }
+}
+
+// The total of the scope.
+extension Session {
+    /// Whether the peer is yet to be told the total of its scope.
+    var owesTotal: Bool {
+        guard provider.sent != nil, !provider.isFirst, provider.plan == nil else { return false }
+        return provider.unstatedCount > 0 || provider.total == nil
+    }
+
+    /// States the total when nothing has gone either way for a while.
+    func stateTotalIfQuiet() throws {
+        guard owesTotal, time.monotonicNanoseconds >= timers.lastFact &+ SyncLimits.quietNanoseconds else { return }
+        try stateTotal()
+    }
+
+    /// States count and digest sum of what the peer has in scope, as of what was sent last; at most once a session they are
+    /// counted anew.
+    private func stateTotal() throws {
+        try sendAcknowledgements()
+        // Whatever was committed since comes first.
+        if flow.hasRoom, provider.request == nil, provider.plan == nil { try pump() }
+        guard let sent = provider.sent, provider.plan == nil, flow.isEmpty, let scope = provider.scope else { return }
+        var isExact = false
+        try replica.read { reader in
+            guard reader.sequence == sent else { return }
+            isExact = true
+            if provider.total == nil || !provider.wasRecounted {
+                scope.refresh()
+                var total = ScopeTotal()
+                try forEachMatch(scope, reader) { _, digest in
+                    total.count += 1
+                    total.sum.add(digest)
+                }
+                provider.total = total
+                provider.wasRecounted = true
+            }
+        }
+        guard isExact, let total = provider.total else { return }
+        provider.unstatedCount = 0
+        send(.sum(SumMessage(number: provider.number, snapshot: provider.snapshot, total: total)))
+    }
+
+    /// States the total at once where many snapshots have gone since it was last stated.
+    func stateTotalIfDue() throws {
+        if provider.unstatedCount >= SyncLimits.snapshotsPerSum, owesTotal, flow.isEmpty { try stateTotal() }
+    }
+}

@@ -1,0 +1,81 @@
+import DocDBCore
+
+// Deltas whose times lie too far ahead wait; they are judged again as time passes.
+extension Session {
+    func quarantine(
+        _ document: IncomingDocument, _ reference: DocumentReference, _ newest: HybridTime,
+        _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws {
+        let delta = QuarantinedDelta(
+            peer: peer.number, reference: reference, newestTime: newest,
+            bytes: try WireContent.bytes(document, names: replica.names))
+        if let displaced = try writer.setQuarantined(delta) {
+            // What had to go is told no longer, so that the totals differ and it comes again (R20).
+            try writer.setTold(peer: displaced.peer, displaced.reference, nil)
+            if displaced.peer == peer.number { apart.quarantined[displaced.reference] = nil }
+        }
+        apart.quarantined[reference] = newest
+        result.effects.append(
+            .apart(
+                ApartDocument(
+                    peer: peer.number, side: .here, reference: reference, code: .clock, epoch: gate.rights.epoch,
+                    reason: Self.reason(.clock))))
+    }
+
+    /// A waiting delta is replaced by what is judged now.
+    func release(
+        _ reference: DocumentReference, _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws {
+        try writer.removeQuarantined(peer: peer.number, reference)
+        apart.quarantined[reference] = nil
+        result.effects.append(.settled(reference, peer: peer.number, .here))
+    }
+
+    /// Judges those waiting deltas again whose times are within the bound by now.
+    func retryQuarantine() throws {
+        guard apart.quarantined.values.contains(where: { isWithinBound($0) }) else { return }
+        var result = SnapshotApplication(begin: Begin(number: 0, snapshot: 0), position: nil)
+        var lacking: [DocumentReference] = []
+        try replica.write { writer in
+            gate.refresh()
+            for delta in try writer.quarantine(peer: peer.number) where isWithinBound(delta.newestTime) {
+                let reference = delta.reference
+                try release(reference, &result, writer)
+                let document = try WireContent.document(delta.bytes, names: replica.names)
+                if try accept(document, reference, &result, writer) == .baseMissing {
+                    if isOn(.quarantineNeed) { try writer.setTold(peer: peer.number, reference, nil) }
+                    lacking.append(reference)
+                }
+            }
+            result.sequence = result.changedCount > 0 ? writer.sequence : nil
+            if let record = try writer.peer(storeID: peer.storeID) { peer = record }
+        }
+        // The peer does not know yet that it was joined: it is told by what comes back.
+        for heard in result.heard {
+            provider.known[heard.reference] = nil
+            provider.held[heard.reference] = nil
+            provider.poked.insert(heard.reference)
+        }
+        effects += result.effects
+        if result.changedCount > 0 {
+            effects.append(.applied(count: result.changedCount, sequence: result.sequence))
+        }
+        ask(for: lacking)
+    }
+
+    /// Adopts the peer's version of a document that it refused (R17).
+    func revert(_ reference: DocumentReference) throws {
+        let isEvicted = try replica.write { writer -> Bool in
+            guard try writer.evict(reference, force: true) else { return false }
+            if isOn(.revertRotates) { try writer.rotateActor() }
+            for peer in try writer.peers() { try writer.removeApart(peer: peer.number, side: .there, reference) }
+            return true
+        }
+        guard isEvicted else { return }
+        if apart.there.removeValue(forKey: reference) != nil {
+            effects.append(.settled(reference, peer: peer.number, .there))
+        }
+        tellEvicted([reference])
+        ask(for: [reference])
+    }
+}

@@ -1,0 +1,155 @@
+import DocDBCore
+
+// Range-based set reconciliation, both sides: what the provider has in scope against what the subscriber holds.
+extension Session {
+    /// Calls `body` with every stored document that matches, with the digest of its state, by reference.
+    func forEachMatch(
+        _ scope: ScopeFilter, _ reader: any ReplicaReader,
+        _ body: (StoredDocument, StateDigest) throws -> Void
+    ) throws {
+        var digester = DocumentDigester(actors: replica.actors)
+        for (number, name) in try reader.collections().sorted(by: { $0.number < $1.number }) {
+            collectionNames[number] = name
+            if scope.isEmpty(number, name) { continue }
+            try reader.forEachDocument(collection: number, after: .min) { document in
+                if matches(scope, document.body, document.id, number, name) {
+                    try body(document, try digester.digest(document, collection: name))
+                }
+                return true
+            }
+        }
+    }
+
+    /// Tells whether a document is in a scope; a dead one where its whole collection is (R8).
+    func matches(
+        _ scope: ScopeFilter, _ body: UnsafeRawBufferPointer?, _ id: UnsafeRawBufferPointer, _ collection: Int64,
+        _ name: String
+    ) -> Bool {
+        if body == nil, !isOn(.deadInScope) { return false }
+        return scope.matches(body: body, id: id, collection: collection, name)
+    }
+
+    // The subscriber's side.
+
+    /// The provider has begun a reconciliation, or has taken a step of it.
+    func receiveReconcile(_ message: RangesMessage) throws {
+        guard message.number == subscriber.number else { return }
+        if subscriber.reconciliation == nil {
+            try list(message.number)
+            report(.reconciling)
+        }
+        guard var reconciliation = subscriber.reconciliation else { return }
+        subscriber.reconciliation = nil
+        let reply = try replica.read { reader in
+            try reconciliation.receive(message.bytes) { reference in
+                guard let name = try name(of: reference, reader) else { return nil }
+                var seen: VersionVector?
+                try reader.withDocument(reference) { seen = try state($0).seen }
+                return seen.map { HeldDocument(name: name, seen: $0) }
+            }
+        }
+        subscriber.reconciliation = reconciliation
+        send(.ranges(RangesMessage(number: message.number, bytes: reply)))
+    }
+
+    /// Lists what is held here of the scope, but for what the peer may not know: only documents that it may read, or has
+    /// told.
+    private func list(_ number: UInt64) throws {
+        let scope = try ownScope()
+        var set = ReconciliationSet(salt: salt(number))
+        var listed: [ListedDocument] = []
+        try replica.read { reader in
+            scope.refresh()
+            gate.refresh()
+            try forEachMatch(scope, reader) { document, digest in
+                guard try mayList(document, reader) else { return }
+                set.append(digest, document.reference)
+                listed.append(ListedDocument(reference: document.reference, digest: digest))
+            }
+        }
+        subscriber.reconciliation = SubscriberReconciliation(set)
+        subscriber.listed = listed
+        subscriber.evictedSinceListed = []
+        subscriber.acknowledgedSinceListed = [:]
+    }
+
+    private func mayList(_ document: StoredDocument, _ reader: any ReplicaReader) throws -> Bool {
+        guard gate.rights.read != .everything, let body = document.body else { return true }
+        let collection = document.reference.collection
+        if gate.mayRead(
+            body: body, id: document.id, collection: collection, try name(ofCollection: collection, reader))
+        {
+            return true
+        }
+        return try reader.told(peer: peer.number, document.reference) != nil
+    }
+
+    func endReconciliation() {
+        subscriber.reconciliation = nil
+        subscriber.listed = nil
+        subscriber.evictedSinceListed = []
+        subscriber.acknowledgedSinceListed = [:]
+    }
+
+    // The provider's side.
+
+    /// Begins a reconciliation at the present moment.
+    func beginReconciliation() throws {
+        let number = provider.number
+        guard let scope = provider.scope else { return }
+        var set = ReconciliationSet(salt: salt(number))
+        var total = ScopeTotal()
+        var sequence: Int64 = 0
+        try replica.read { reader in
+            sequence = reader.sequence
+            try synchronize(through: sequence)
+            scope.refresh()
+            try forEachMatch(scope, reader) { document, digest in
+                set.append(digest, document.reference)
+                total.count += 1
+                total.sum.add(digest)
+            }
+        }
+        provider.sent = nil
+        provider.plan = nil
+        provider.found = []
+        provider.foundNames = []
+        provider.total = total
+        provider.wasRecounted = true
+        provider.reconciledSequence = sequence
+        provider.covered = sequence
+        provider.dirty = []
+        provider.mustWalk = false
+        var reconciliation = ProviderReconciliation(set)
+        let first = reconciliation.begin()
+        provider.reconciliation = reconciliation
+        send(.reconcile(RangesMessage(number: number, bytes: first)))
+    }
+
+    /// The subscriber has answered.
+    func receiveRanges(_ message: RangesMessage) throws {
+        guard message.number == provider.number, var reconciliation = provider.reconciliation else { return }
+        provider.reconciliation = nil
+        let step = try reconciliation.receive(message.bytes)
+        provider.found.formUnion(step.missingAtSubscriber)
+        try replica.read { reader in
+            for held in step.heldBySubscriber {
+                if let reference = try reference(of: held.name, reader) {
+                    provider.found.insert(reference)
+                    provider.listed[reference] = held.seen
+                } else {
+                    provider.foundNames.append(held.name)
+                }
+            }
+        }
+        if let reply = step.reply {
+            provider.reconciliation = reconciliation
+            return send(.reconcile(RangesMessage(number: message.number, bytes: reply)))
+        }
+        provider.plan = SnapshotPlan(
+            references: provider.found.sorted(), names: provider.foundNames, position: provider.reconciledSequence,
+            isReconciled: true)
+        provider.found = []
+        provider.foundNames = []
+    }
+}

@@ -1,0 +1,68 @@
+import DocDBCore
+
+/// A snapshot on its way into the replica, and what came of it.
+struct SnapshotApplication {
+    var begin: Begin
+    var position: End.Position?
+    var documents: [IncomingDocument] = []
+
+    /// Documents whose delta has a base that is not held here: then nothing was applied (R2).
+    var needs: [DocumentReference] = []
+    /// What was not joined, for the acknowledgement (R9).
+    var except: [DocumentOutcome] = []
+    /// What was joined or known already: what the peer holds.
+    var heard: [HeardDocument] = []
+    /// Listed, evicted, and written anew: to be asked for again (R14).
+    var again: [DocumentReference] = []
+    /// Evicted because they may be read no more.
+    var evicted: [DocumentReference] = []
+    var effects: [SessionEffect] = []
+    var changedCount = 0
+    /// The commit that applied it, where documents changed.
+    var sequence: Int64?
+    /// Whether this snapshot has shown that the actor of this store is in use elsewhere.
+    var hasRotated = false
+
+    init(begin: Begin, position: End.Position?) {
+        self.begin = begin
+        self.position = position
+    }
+}
+
+/// What the peer holds of a document that it has sent.
+struct HeardDocument {
+    var reference: DocumentReference
+    var seen: VersionVector
+    var digest: StateDigest
+    /// Whether this store now holds just the same.
+    var isSame: Bool
+}
+
+extension IncomingDocument {
+    /// The digest of the sender's state.
+    var digest: StateDigest {
+        name.id.withUnsafeBytes {
+            DocumentState.digest(
+                collection: name.collection, id: $0, seen: seen, deleted: deleted, hash: StateDigest.init(hashing:))
+        }
+    }
+
+    var hasContent: Bool { if case .none = content { false } else { true } }
+
+    /// The newest time in it, wherever it stands.
+    var newestTime: HybridTime {
+        var newest = HybridTime.zero
+        func take(_ vector: VersionVector) {
+            for element in vector.elements where element.time > newest { newest = element.time }
+        }
+        take(seen)
+        take(deleted)
+        take(base)
+        if case .delta(let delta) = content {
+            for entry in delta.state.assignments { newest = max(newest, entry.stamp.time) }
+            for tally in delta.state.tallies { newest = max(newest, tally.time, tally.base.time) }
+            for entry in delta.state.unknowns { newest = max(newest, entry.time, entry.base.time) }
+        }
+        return newest
+    }
+}
