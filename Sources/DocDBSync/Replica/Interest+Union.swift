@@ -65,19 +65,6 @@ extension Interest {
                 input.appendCBOR(element.predicate)
             }
         }
-        return StateDigest(hashing: input.bytes)
-    }
-}
-
-extension StateDigest {
-    /// The first 128 bits of SHA-256 (FIPS 180-4).
-    package init(hashing bytes: UnsafeRawBufferPointer) {
-        let hash = ContentHash.sha256(bytes)
-        var halves: (UInt64, UInt64) = (0, 0)
-        for index in 0..<8 {
-            halves.0 = halves.0 << 8 | UInt64(hash[index])
-            halves.1 = halves.1 << 8 | UInt64(hash[index + 8])
-        }
-        self.init(high: halves.0, low: halves.1)
+        return ContentHash.digest(input.bytes)
     }
 }

@@ -1,4 +1,5 @@
 import DocDBCore
+import DocDBStorage
 
 /// What came of a document that a peer has sent.
 enum Acceptance: Equatable {
@@ -55,7 +56,7 @@ extension Session {
     private func join(
         _ document: IncomingDocument, into state: inout DocumentState, _ result: inout SnapshotApplication
     ) throws -> (isJoined: Bool, hasConflict: Bool) {
-        guard let delta = try document.delta(replica.actors) else { return (true, false) }
+        guard let delta = try document.delta(actors: replica.actors) else { return (true, false) }
         var hasConflict = false
         let isJoined = state.apply(delta, forgets: configuration.forgetsDeleted, names: replica.names) { _ in
             hasConflict = true
@@ -124,7 +125,7 @@ extension Session {
         _ document: IncomingDocument, _ old: DocumentState, _ reference: DocumentReference,
         _ writer: any ReplicaWriter
     ) throws {
-        guard let delta = try document.delta(replica.actors) else { return }
+        guard let delta = try document.delta(actors: replica.actors) else { return }
         var state = old
         let vectors = delta.state.delta(since: document.seen).state
         _ = state.apply(
@@ -181,32 +182,14 @@ extension Session {
         _ document: IncomingDocument, _ reference: DocumentReference, _ state: DocumentState,
         _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
     ) throws {
-        let digest = document.digest
+        guard let digest = document.digest else { return }
         let own = document.name.id.withUnsafeBytes {
-            state.digest(collection: document.name.collection, id: $0, hash: StateDigest.init(hashing:))
+            state.digest(collection: document.name.collection, id: $0, hash: ContentHash.digest)
         }
         result.heard.append(
             HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: own == digest))
         guard own == digest, apart.there.removeValue(forKey: reference) != nil else { return }
         try writer.removeApart(peer: peer.number, side: .there, reference)
         result.effects.append(.settled(reference, peer: peer.number, .there))
-    }
-}
-
-extension IncomingDocument {
-    /// The content as a delta; nil where there is none.
-    func delta(_ actors: ActorTable) throws -> DocumentDelta? {
-        switch content {
-        case .none: return nil
-        case .delta(let delta): return delta
-        case .fresh(let body, let stamp):
-            var state = ByteBuffer(capacity: 32)
-            DocumentState.appendFreshState(
-                stamp: stamp, isBodyEmpty: body == [CBOR.emptyMapByte], actors: actors, padding: 0, to: &state)
-            let decoded = try body.withUnsafeBytes {
-                try DocumentState(body: $0, state: state.bytes, actors: actors)
-            }
-            return DocumentDelta(base: VersionVector(), state: decoded)
-        }
     }
 }

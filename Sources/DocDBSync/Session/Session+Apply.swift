@@ -130,7 +130,7 @@ extension Session {
             }
         }
         guard let reference else { return false }
-        let digest = document.digest
+        guard let digest = document.digest else { return false }
         try writer.setTold(peer: peer.number, reference, digest)
         result.changedCount += 1
         result.heard.append(

@@ -1,4 +1,5 @@
 import DocDBCore
+import DocDBStorage
 
 /// How a document stood to the peer's scope when the last snapshot was sent.
 private struct Before {
@@ -59,7 +60,7 @@ extension Session {
             id.withUnsafeBytes { id in
                 guard matches(scope, isAlive ? body.bytes : nil, id, reference.collection, collection) else { return }
                 before.isMatched = true
-                before.digest = state.digest(collection: collection, id: id, hash: StateDigest.init(hashing:))
+                before.digest = state.digest(collection: collection, id: id, hash: ContentHash.digest)
                 if isAlive { before.seen = state.seen }
             }
         }
@@ -76,7 +77,7 @@ extension Session {
         let isMatched = matches(scope, document.body, document.id, reference.collection, collection)
         guard isMatched || isConcerned else { return }
         let state = try state(document)
-        let digest = state.digest(collection: collection, id: document.id, hash: StateDigest.init(hashing:))
+        let digest = state.digest(collection: collection, id: document.id, hash: ContentHash.digest)
         if isMatched, !plan.isReconciled { moveTotal(adding: digest) }
         // The peer's own state: both sides derive what it means from the acknowledgement.
         if plan.held[reference] == digest, plan.bases[reference] == nil { return }

@@ -1,5 +1,5 @@
 import CCrypto
-import DocDBCore
+package import DocDBCore
 
 /// The identity by a secret that all peers of an app share: both sides prove that they have it, neither sends it.
 ///

@@ -39,30 +39,5 @@ struct HeardDocument {
 }
 
 extension IncomingDocument {
-    /// The digest of the sender's state.
-    var digest: StateDigest {
-        name.id.withUnsafeBytes {
-            DocumentState.digest(
-                collection: name.collection, id: $0, seen: seen, deleted: deleted, hash: StateDigest.init(hashing:))
-        }
-    }
-
     var hasContent: Bool { if case .none = content { false } else { true } }
-
-    /// The newest time in it, wherever it stands.
-    var newestTime: HybridTime {
-        var newest = HybridTime.zero
-        func take(_ vector: VersionVector) {
-            for element in vector.elements where element.time > newest { newest = element.time }
-        }
-        take(seen)
-        take(deleted)
-        take(base)
-        if case .delta(let delta) = content {
-            for entry in delta.state.assignments { newest = max(newest, entry.stamp.time) }
-            for tally in delta.state.tallies { newest = max(newest, tally.time, tally.base.time) }
-            for entry in delta.state.unknowns { newest = max(newest, entry.time, entry.base.time) }
-        }
-        return newest
-    }
 }
