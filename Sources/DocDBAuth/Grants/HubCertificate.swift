@@ -28,7 +28,8 @@ package struct HubCertificate: Equatable, Sendable {
 
     /// Certifies a hub's key with the app's root key.
     ///
-    /// Keys overlap where the next one's certificate begins before this one's ends by at least the longest grant.
+    /// Let it begin a day before it is made, since peers whose clocks are behind give it no leeway. Keys overlap where
+    /// the next one's certificate begins before this one's ends by at least the longest grant.
     package static func issue(
         for key: PeerPublicKey, appID: String, uses: Set<Use> = [.sign, .peer], validFrom: UnixTime,
         expiresAt: UnixTime, root: PeerKeyPair
