@@ -49,7 +49,10 @@ let package = Package(
                 "README.md", "change-log.md", "document-body.md", "document-state.md", "grant.md", "order-encoding.md",
                 "permissions.schema.json", "predicates.md",
             ],
-            resources: [.embedInCode("store.sql"), .embedInCode("collection.sql"), .embedInCode("index.sql")],
+            resources: [
+                .embedInCode("store.sql"), .embedInCode("replication.sql"), .embedInCode("collection.sql"),
+                .embedInCode("index.sql"),
+            ],
             swiftSettings: settings),
         .target(name: "DocDBCore", swiftSettings: settings),
         .target(name: "DocDBQuery", dependencies: ["DocDBCore", "CPCRE2"], swiftSettings: settings),

@@ -1,7 +1,10 @@
 /// The schema texts of the store, read from the files beside this one at build time.
 package enum StoreSchema {
-    /// The SQL that creates the tables every store of version 1 has.
+    /// The SQL that creates the tables every store has had since version 1.
     package static var version1: String { String(decoding: PackageResources.store_sql, as: UTF8.self) }
+
+    /// The SQL that creates what version 2 added: the tables of replication.
+    package static var replication: String { String(decoding: PackageResources.replication_sql, as: UTF8.self) }
 
     /// The SQL that creates the table of one collection; `{N}` stands for its number.
     package static var collection: String { String(decoding: PackageResources.collection_sql, as: UTF8.self) }

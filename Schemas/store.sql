@@ -1,4 +1,5 @@
--- store.sqlite, version 1: tables every store has. Collections and indexes add theirs (collection.sql, index.sql).
+-- store.sqlite: tables every store has since version 1. Collections and indexes add theirs (collection.sql, index.sql), version 2
+-- those of replication.sql.
 
 -- Single facts by name: store_id, current actor, clock reservation, log start. The names are in StoreMetadata.swift.
 CREATE TABLE meta (

@@ -18,4 +18,6 @@ public enum Limits {
     public static let fieldPathByteCount = 4096
     /// The most bytes of a JSON text of one document; escapes and white space make text longer than its body.
     public static let jsonDocumentByteCount = 64 * 1024 * 1024
+    /// How far a time may lie ahead of the wall clock, in nanoseconds: changes from peers with later ones wait (2 minutes).
+    public static let clockBoundNanoseconds: UInt64 = 120_000_000_000
 }

@@ -49,4 +49,13 @@ package enum SyncLimits {
     package static let rangesByteCount = 256 * 1024
     /// The most steps that a peer may take in one reconciliation.
     package static let rangesRoundCount = 65_536
+
+    // What a store keeps of one peer.
+
+    /// The most documents that are known not to be joined, on each side.
+    package static let apartDocumentCount = 100_000
+    /// The most deltas that wait because of their times; a further one displaces the oldest.
+    package static let quarantineCount = 256
+    /// The most bytes that these deltas take together; one that does not fit is not kept.
+    package static let quarantineByteCount = 32 * 1024 * 1024
 }

@@ -103,7 +103,7 @@ extension DocumentState {
     }
 
     /// Drops the entries and `seen` of a deleted document.
-    mutating func forgetIfDead(_ forgets: Bool) {
+    package mutating func forgetIfDead(_ forgets: Bool) {
         guard forgets, !deleted.isEmpty, !isAlive else { return }
         removeEntries()
         arena.removeAll(keepingCapacity: true)

@@ -161,7 +161,7 @@ package final class LiveEngine: CommitObserver {
 
     private func observe(_ store: Store) throws {
         let numbers = state.withLock { $0.observed }
-        try store.observe(numbers, by: self)
+        try store.observe(.numbered(numbers), by: self)
     }
 
     // MARK: Documents
@@ -181,7 +181,7 @@ package final class LiveEngine: CommitObserver {
 
     // MARK: Commits
 
-    package func didCommit(_ changes: CommittedChanges) -> [CollectionName: Int64]? {
+    package func didCommit(_ changes: CommittedChanges) -> ObservedCollections? {
         let (work, observed) = state.withLock { state -> (Work, [CollectionName: Int64]?) in
             let work = Self.distribute(changes, &state, names)
             // Where the last query of a collection has gone, its changes need not be collected from now on.
@@ -189,7 +189,7 @@ package final class LiveEngine: CommitObserver {
             return (work, isWanted ? nil : state.observed)
         }
         for item in work.items { item.target.apply(item.changes, sequence: changes.sequence) }
-        return observed
+        return observed.map { .numbered($0) }
     }
 
     package func didChangeCatalog() {

@@ -27,6 +27,12 @@ package enum ChangeLogFormat {
     static let evicted: UInt8 = 4
     static let erased: UInt8 = 5
     static let stamp: UInt8 = 6
+    static let peer: UInt8 = 7
+
+    /// The origin of entries that tell of local changes, where others have the number of a peer.
+    package static let noPeer: Int64 = 0
+    /// No peer has a number beyond this; a record that says so is damaged.
+    static let peerLimit: Int64 = 1 << 48
 
     /// How the bytes of a log row are stored.
     enum Codec: Int64 {

@@ -137,6 +137,56 @@ package final class ChangeLogReader {
         return records
     }
 
+    /// Calls `body` with the entries of one record, undo left out, until it returns false.
+    ///
+    /// Returns false, with nothing called, where the log does not hold the record.
+    @discardableResult
+    package func forEachEntry(
+        of sequence: Int64, _ body: (ChangeLogRecord.Entry) -> Bool
+    ) throws(DocDBError) -> Bool {
+        guard let row = try row(containing: sequence) else { return false }
+        try forEachEntry(of: sequence, in: row, insertionLimit: try insertionLimit(), body)
+        return true
+    }
+
+    /// Calls `body` with the number and the entries of each record after a commit, undo left out, oldest first.
+    package func forEachEntry(
+        after sequence: Int64, _ body: (Int64, ChangeLogRecord.Entry) -> Void
+    ) throws(DocDBError) {
+        let insertionLimit = try insertionLimit()
+        var next = sequence + 1
+        while let row = try row(containing: next) {
+            for number in next...row.last {
+                try forEachEntry(of: number, in: row, insertionLimit: insertionLimit) { entry in
+                    body(number, entry)
+                    return true
+                }
+            }
+            next = row.last + 1
+        }
+        guard try next > lastSequence() else { throw ChangeLog.damaged(next, "a row is missing") }
+    }
+
+    private func forEachEntry(
+        of sequence: Int64, in row: Row, insertionLimit: UInt64, _ body: (ChangeLogRecord.Entry) -> Bool
+    ) throws(DocDBError) {
+        try load(row)
+        let index = Int(sequence - row.first)
+        guard offsets.indices.contains(index) else { throw ChangeLog.damaged(sequence, "a record is missing") }
+        do throws(CBORError) {
+            var cursor = ByteCursor(UnsafeRawBufferPointer(rebasing: raw.bytes[offsets[index]]))
+            let head = try ChangeLogRecord.readHead(&cursor)
+            var reader = ChangeLogRecord.EntryReader(
+                cursor: cursor, sequence: sequence, stampCount: head.stamps.count, insertionLimit: insertionLimit,
+                readsUndo: false)
+            while let entry = try reader.next() {
+                if !body(entry) { return }
+            }
+        } catch {
+            throw ChangeLog.damaged(sequence, "a record is malformed")
+        }
+    }
+
     /// Calls `body` with the head of each record of a row, oldest first.
     func forEachHead(
         in row: Row, _ body: (Int64, ChangeLogRecord.Head) throws(DocDBError) -> Void

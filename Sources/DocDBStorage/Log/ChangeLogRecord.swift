@@ -14,6 +14,8 @@ package struct ChangeLogRecord: Sendable {
         package var collection: Int64
         package var key: Int64
         package var stampIndex: Int
+        /// The peer that the change came from, `ChangeLogFormat.noPeer` where it was made here.
+        package var peer = ChangeLogFormat.noPeer
         package var change: Change
     }
 
@@ -91,11 +93,15 @@ extension ChangeLogRecord {
         private var collection: Int64 = -1
         private var lastKey: Int64 = 0
         private var stampIndex = 0
+        private var peer = ChangeLogFormat.noPeer
+        private let readsUndo: Bool
         private var runRest: UInt64 = 0
         private var insertionRest: UInt64
 
-        init(cursor: ByteCursor, sequence: Int64, stampCount: Int, insertionLimit: UInt64) {
+        /// - Parameter readsUndo: Whether the undo of changes is wanted; else it is left empty.
+        init(cursor: ByteCursor, sequence: Int64, stampCount: Int, insertionLimit: UInt64, readsUndo: Bool = true) {
             self.cursor = cursor
+            self.readsUndo = readsUndo
             insertionRest = insertionLimit
             self.sequence = sequence
             self.stampCount = stampCount
@@ -105,7 +111,7 @@ extension ChangeLogRecord {
             if runRest > 0 {
                 runRest -= 1
                 lastKey &+= 1
-                return Entry(collection: collection, key: lastKey, stampIndex: stampIndex, change: .inserted)
+                return entry(.inserted)
             }
             while !cursor.isAtEnd {
                 switch try cursor.readByte() {
@@ -119,20 +125,27 @@ extension ChangeLogRecord {
                     guard count > 0, count <= insertionRest else { throw .malformed }
                     insertionRest -= count
                     runRest = count - 1
-                    return Entry(collection: collection, key: lastKey, stampIndex: stampIndex, change: .inserted)
+                    return entry(.inserted)
                 case ChangeLogFormat.changed:
                     return try readChange()
                 case ChangeLogFormat.evicted:
                     try readKey()
-                    return Entry(collection: collection, key: lastKey, stampIndex: stampIndex, change: .evicted)
+                    return entry(.evicted)
                 case ChangeLogFormat.erased:
                     try readKey()
-                    return Entry(collection: collection, key: lastKey, stampIndex: stampIndex, change: .erased)
+                    return entry(.erased)
+                case ChangeLogFormat.peer:
+                    peer = Int64(try cursor.readCount(atMost: Int(ChangeLogFormat.peerLimit)))
                 default:
                     throw .malformed
                 }
             }
             return nil
+        }
+
+        @inline(__always)
+        private func entry(_ change: Change) -> Entry {
+            Entry(collection: collection, key: lastKey, stampIndex: stampIndex, peer: peer, change: change)
         }
 
         private mutating func readKey() throws(CBORError) {
@@ -145,10 +158,8 @@ extension ChangeLogRecord {
             let distance = try cursor.readVarint()
             guard distance <= UInt64(max(0, sequence)) else { throw .malformed }
             let length = try cursor.readCount(atMost: cursor.remaining)
-            let undo = [UInt8](try cursor.read(count: length))
-            return Entry(
-                collection: collection, key: lastKey, stampIndex: stampIndex,
-                change: .changed(previous: sequence - Int64(distance), undo: undo))
+            let undo = try cursor.read(count: length)
+            return entry(.changed(previous: sequence - Int64(distance), undo: readsUndo ? [UInt8](undo) : []))
         }
     }
 }
@@ -161,17 +172,18 @@ extension ChangeLogRecord {
         for entry in entries {
             switch entry.change {
             case .inserted:
-                builder.addInsertion(collection: entry.collection, key: entry.key, stampIndex: entry.stampIndex)
+                builder.addInsertion(
+                    collection: entry.collection, key: entry.key, stampIndex: entry.stampIndex, peer: entry.peer)
             case .changed(let previous, let undo):
                 undo.withUnsafeBytes {
                     builder.addChange(
                         collection: entry.collection, key: entry.key, sequenceDistance: sequence - previous,
-                        stampIndex: entry.stampIndex, undo: $0)
+                        stampIndex: entry.stampIndex, undo: $0, peer: entry.peer)
                 }
             case .evicted:
                 builder.addEviction(collection: entry.collection, key: entry.key)
             case .erased:
-                builder.addErasure(collection: entry.collection, key: entry.key)
+                builder.addErasure(collection: entry.collection, key: entry.key, peer: entry.peer)
             }
         }
         builder.finish(kind: kind, time: time, stamps: stamps, to: &output)

@@ -10,6 +10,7 @@ package struct ChangeLogRecordBuilder: ~Copyable {
     private var runStart: Int64 = 0
     private var runCount: Int64 = 0
     private var stampIndex = 0
+    private var peer = ChangeLogFormat.noPeer
     /// The sum of (content hash after - content hash before) over the documents changed, wrapping.
     package var contentDelta: UInt64 = 0
     /// The number of entries added.
@@ -25,29 +26,37 @@ package struct ChangeLogRecordBuilder: ~Copyable {
         lastKey = 0
         runCount = 0
         stampIndex = 0
+        peer = ChangeLogFormat.noPeer
         contentDelta = 0
         entryCount = 0
     }
 
     /// Adds a document that did not exist at this store.
+    ///
+    /// - Parameter peer: the peer that it came from, `noPeer` for a local change; so for the other additions.
     @inline(__always)
-    package mutating func addInsertion(collection: Int64, key: Int64, stampIndex: Int) {
+    package mutating func addInsertion(
+        collection: Int64, key: Int64, stampIndex: Int, peer: Int64 = ChangeLogFormat.noPeer
+    ) {
         entryCount += 1
-        if runCount > 0, self.collection == collection, key == runStart + runCount, self.stampIndex == stampIndex {
+        if runCount > 0, self.collection == collection, key == runStart + runCount, self.stampIndex == stampIndex,
+            self.peer == peer
+        {
             runCount += 1
             return
         }
-        select(collection, stampIndex)
+        select(collection, stampIndex, peer)
         runStart = key
         runCount = 1
     }
 
     /// Adds a change of a document, with the undo that leads back to what stood before.
     package mutating func addChange(
-        collection: Int64, key: Int64, sequenceDistance: Int64, stampIndex: Int, undo: UnsafeRawBufferPointer
+        collection: Int64, key: Int64, sequenceDistance: Int64, stampIndex: Int, undo: UnsafeRawBufferPointer,
+        peer: Int64 = ChangeLogFormat.noPeer
     ) {
         entryCount += 1
-        select(collection, stampIndex)
+        select(collection, stampIndex, peer)
         entries.append(ChangeLogFormat.changed)
         appendKey(key)
         entries.appendVarint(UInt64(max(0, sequenceDistance)))
@@ -58,20 +67,20 @@ package struct ChangeLogRecordBuilder: ~Copyable {
     /// Adds a document that was evicted: its history ends here.
     package mutating func addEviction(collection: Int64, key: Int64) {
         entryCount += 1
-        select(collection, stampIndex)
+        select(collection, stampIndex, ChangeLogFormat.noPeer)
         entries.append(ChangeLogFormat.evicted)
         appendKey(key)
     }
 
     /// Adds a stub for a change whose values were erased when the document was evicted.
-    package mutating func addErasure(collection: Int64, key: Int64) {
+    package mutating func addErasure(collection: Int64, key: Int64, peer: Int64 = ChangeLogFormat.noPeer) {
         entryCount += 1
-        select(collection, stampIndex)
+        select(collection, stampIndex, peer)
         entries.append(ChangeLogFormat.erased)
         appendKey(key)
     }
 
-    private mutating func select(_ collection: Int64, _ stampIndex: Int) {
+    private mutating func select(_ collection: Int64, _ stampIndex: Int, _ peer: Int64) {
         flushRun()
         if self.collection != collection {
             entries.append(ChangeLogFormat.collection)
@@ -82,6 +91,11 @@ package struct ChangeLogRecordBuilder: ~Copyable {
             entries.append(ChangeLogFormat.stamp)
             entries.appendVarint(UInt64(stampIndex))
             self.stampIndex = stampIndex
+        }
+        if self.peer != peer {
+            entries.append(ChangeLogFormat.peer)
+            entries.appendVarint(UInt64(max(0, peer)))
+            self.peer = peer
         }
     }
 

@@ -36,6 +36,12 @@ package final class ReadContext: @unchecked Sendable {
         return reader
     }
 
+    /// The reader of the collection with this number, where it has been made.
+    func knownCollection(number: Int64) -> CollectionReader? { readers[number] }
+
+    /// What a higher layer keeps with the connection, such as its own statements.
+    package var companion: AnyObject?
+
     /// Lets go of the collections' readers, so that they are made anew from the catalog.
     func forgetCollections() {
         readers.removeAll()

@@ -1,15 +1,29 @@
 package import DocDBCore
+import Synchronization
 
 extension Store {
-    /// Sets who hears of commits that change these collections, in place of who heard before.
+    /// Sets which collections an observer hears of, in place of those that it heard of before.
     ///
-    /// The numbers are the observer's own names of the collections, which need not exist yet. Commits that end after this
-    /// returns are told; the observer is not kept alive. Nil ends it.
+    /// Commits that end after this returns are told; the observer is not kept alive. There may be several, who hear in the
+    /// order in which they first came.
     ///
+    /// - Returns: the newest commit that is not told.
     /// - Throws: `misuse` within a write, which this would wait for; `databaseClosed`, or `readOnly`.
-    package func observe(_ collections: [CollectionName: Int64], by observer: (any CommitObserver)?) throws {
+    @discardableResult
+    package func observe(_ collections: ObservedCollections, by observer: any CommitObserver) throws -> Int64 {
         let writer = try requireWriter()
-        try writer.exclusively { writer.observe(collections, by: observer) }
+        return try writer.exclusively {
+            writer.observe(collections, by: observer)
+            return writer.changeLog.state.nextSequence - 1
+        }
+    }
+
+    /// Ends telling an observer of commits; one that hears of none is none the worse.
+    ///
+    /// - Throws: as `observe` does.
+    package func endObserving(by observer: any CommitObserver) throws {
+        let writer = try requireWriter()
+        try writer.exclusively { writer.endObserving(by: observer) }
     }
 
     /// Checks that commits of this store can be observed, and that doing so would not wait for this thread itself.
@@ -26,5 +40,12 @@ extension Store {
                 .misuse,
                 "an observation was begun within a write of the same database; begin it before or after the write")
         }
+    }
+
+    /// Tells all observers, and whom the store keeps, that it has closed.
+    func tellClosed(_ observers: [any CommitObserver]) {
+        for observer in observers { observer.didClose() }
+        guard let kept = observerSlot.withLock({ $0 }), !observers.contains(where: { $0 === kept }) else { return }
+        kept.didClose()
     }
 }

@@ -45,6 +45,13 @@ extension Store {
         var value: R?
     }
 
+    /// Begins the session of writing that the first write would begin, so that the store has its actor and its
+    /// incarnation of the change log.
+    package func beginSession() throws {
+        let writer = try requireWriter()
+        try writer.exclusively { try writer.session.prepare(writer) }
+    }
+
     /// Calls `body` with one consistent moment of the store.
     package func read<R>(_ body: (ReadContext) throws -> R) throws -> R {
         try checkIsOpen()

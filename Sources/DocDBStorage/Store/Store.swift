@@ -17,7 +17,7 @@ package final class Store: Sendable {
     private let isClosed = Atomic<Bool>(false)
 
     /// The version of the format that this code writes; `user_version` in the database.
-    package static let formatVersion: Int64 = 1
+    package static let formatVersion: Int64 = 2
     /// What `application_id` in the database says: "DocD".
     static let applicationID: Int64 = 0x446F_6344
 
@@ -68,8 +68,9 @@ package final class Store: Sendable {
         }
         guard isClosed.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
         readers.close()
-        defer { observerSlot.withLock { $0 }?.didClose() }
-        try writer?.close()
+        var observers: [any CommitObserver] = []
+        defer { tellClosed(observers) }
+        try writer?.close(observers: &observers)
     }
 
     /// Calls `body` with who observes the store, nil at first, for it to look and to set.

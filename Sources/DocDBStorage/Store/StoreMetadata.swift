@@ -39,6 +39,12 @@ enum StoreMetadata {
         return try statement.step() ? [UInt8](statement.blob(0)) : nil
     }
 
+    static func remove(_ name: Name, _ connection: SQLiteConnection) throws(DocDBError) {
+        let statement = try connection.prepare("DELETE FROM meta WHERE name = ?")
+        statement.bind(1, name.rawValue)
+        try statement.run()
+    }
+
     static func set(_ name: Name, _ value: Int64, _ connection: SQLiteConnection) throws(DocDBError) {
         let statement = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)")
         statement.bind(1, name.rawValue)

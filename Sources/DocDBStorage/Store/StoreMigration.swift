@@ -41,15 +41,17 @@ enum StoreMigration {
         }
     }
 
-    /// Creates or migrates the schema, each step in a transaction of its own.
+    /// Creates or migrates the schema, all in one transaction: a store has the old version or the new one.
     static func migrate(
         _ connection: SQLiteConnection, _ directory: StoreDirectory, _ options: StoreOptions
     ) throws(DocDBError) {
         let version = try connection.integer("PRAGMA user_version") ?? 0
-        guard version == 0 else { return }
+        guard version < Store.formatVersion else { return }
         try connection.execute("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")
         do throws(DocDBError) {
-            try create(connection, options)
+            if version == 0 { try create(connection, options) }
+            if version <= 1 { try addReplication(connection) }
+            try connection.execute("PRAGMA user_version = \(Store.formatVersion)")
             try connection.execute("COMMIT; PRAGMA synchronous = NORMAL")
         } catch {
             connection.rollback()
@@ -64,7 +66,19 @@ enum StoreMigration {
         try StoreMetadata.set(.isClean, 1, connection)
         try StoreMetadata.set(.oldestSequence, 1, connection)
         try StoreMetadata.set(.oldestSum, 0, connection)
-        try connection.execute(
-            "PRAGMA application_id = \(Store.applicationID); PRAGMA user_version = \(Store.formatVersion)")
+        try connection.execute("PRAGMA application_id = \(Store.applicationID)")
+    }
+
+    /// Adds the tables of version 2.
+    ///
+    /// What the ids of older actors came from was not kept, so that none can be proven: the next session takes a new one.
+    private static func addReplication(_ connection: SQLiteConnection) throws(DocDBError) {
+        try connection.execute(StoreSchema.replication)
+        try StoreMetadata.remove(.actor, connection)
+    }
+
+    /// Whether the database that a connection sees has the tables of replication; one open for reading may be older.
+    static func hasReplication(_ connection: SQLiteConnection) throws(DocDBError) -> Bool {
+        try connection.integer("PRAGMA user_version") ?? 0 >= 2
     }
 }

@@ -30,6 +30,8 @@ package struct StoreOptions: Sendable {
     package var fileSystem: any StoreFileSystem = SystemFileSystem.shared
     /// The wall clock, in nanoseconds since 1970.
     package var clock: @Sendable () -> UInt64 = { Platform.wallClockNanoseconds() }
+    /// The public key of the peer that the store belongs to, which its actors' ids come from; empty without one.
+    package var peerKey: [UInt8] = []
     /// A source of random bytes.
     package var randomBytes: @Sendable (Int) -> [UInt8] = { Platform.randomBytes(count: $0) }
 

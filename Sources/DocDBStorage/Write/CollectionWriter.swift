@@ -10,11 +10,12 @@ final class CollectionWriter {
     private let updateStatement: SQLiteStatement
     private let deleteStatement: SQLiteStatement
     private let reserveStatement: SQLiteStatement
+    let absent: AbsentDocuments
     let indexes: [IndexWriter]
-    /// The observer's number of this collection where somebody hears of its changes, which are then collected.
-    var observedNumber: Int64?
+    /// Whether somebody hears of changes in this collection, which are then collected.
+    var isObserved: Bool
     /// Whether a changed document's body before is needed.
-    var needsOldBody: Bool { observedNumber != nil || !indexes.isEmpty }
+    var needsOldBody: Bool { isObserved || !indexes.isEmpty }
     private var nextKey: Int64
     private var reservedKey: Int64 = 0
 
@@ -26,7 +27,7 @@ final class CollectionWriter {
     init(info: CollectionInfo, writer: StoreWriter) throws(DocDBError) {
         self.info = info
         self.writer = writer
-        observedNumber = writer.observedCollections[CollectionName(info.name)]
+        isObserved = writer.isObserved(info)
         let connection = writer.connection
         let table = "documents_\(info.number)"
         insertStatement = try connection.prepare(
@@ -37,6 +38,7 @@ final class CollectionWriter {
             "UPDATE \(table) SET body = ?, state = ?, last_change = ? WHERE key = ?")
         deleteStatement = try connection.prepare("DELETE FROM \(table) WHERE key = ?")
         reserveStatement = try connection.prepare("UPDATE collections SET next_key = ? WHERE number = ?")
+        absent = try AbsentDocuments(collection: info.number, connection)
         let reserved = try connection.integer("SELECT next_key FROM collections WHERE number = \(info.number)") ?? 1
         let used = try connection.integer("SELECT max(key) FROM \(table)") ?? 0
         guard reserved <= Self.keyLimit, used < Self.keyLimit else {
@@ -53,23 +55,58 @@ final class CollectionWriter {
     /// Makes the next insertion reserve keys anew, after a rollback took back a reservation.
     func forgetReservation() { reservedKey = 0 }
 
-    /// Inserts a document under a new key unless one with this id exists; returns the key, or nil where one exists.
+    /// Inserts a document unless one with this id exists; returns its key, or nil where one exists.
+    ///
+    /// One that was evicted gets the key it had, which sets `isReturn`, any other a new one.
     @inline(__always)
     func insert(
-        id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, state: UnsafeRawBufferPointer, sequence: Int64
+        id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, state: UnsafeRawBufferPointer, sequence: Int64,
+        isReturn: inout Bool
     ) throws(DocDBError) -> Int64? {
+        if absent.mayHaveAny, let key = try absent.key(id: id) {
+            isReturn = true
+            return try insert(key: key, id: id, body: body, state: state, sequence: sequence) ? key : nil
+        }
         if nextKey >= reservedKey { try reserveKeys() }
         let key = nextKey
-        insertStatement.bind(1, key)
-        try insertStatement.bind(2, id: id)
-        insertStatement.bind(3, blob: body)
-        insertStatement.bind(4, blob: state)
-        insertStatement.bind(5, sequence)
-        try insertStatement.run()
-        guard writer.connection.changeCount == 1 else { return nil }
+        guard try insertRow(key: key, id: id, body: body, state: state, sequence: sequence) else { return nil }
         nextKey = key + 1
         return key
     }
+
+    /// Inserts a document under a key that is set aside for it; returns false where one with this id exists.
+    func insert(
+        key: Int64, id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer?, state: UnsafeRawBufferPointer,
+        sequence: Int64
+    ) throws(DocDBError) -> Bool {
+        guard try insertRow(key: key, id: id, body: body, state: state, sequence: sequence) else { return false }
+        try absent.remove(key: key)
+        return true
+    }
+
+    @inline(__always)
+    private func insertRow(
+        key: Int64, id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer?, state: UnsafeRawBufferPointer,
+        sequence: Int64
+    ) throws(DocDBError) -> Bool {
+        insertStatement.bind(1, key)
+        try insertStatement.bind(2, id: id)
+        if let body { insertStatement.bind(3, blob: body) } else { insertStatement.bindNull(3) }
+        insertStatement.bind(4, blob: state)
+        insertStatement.bind(5, sequence)
+        try insertStatement.run()
+        return writer.connection.changeCount == 1
+    }
+
+    /// Takes a new key, for a document that may come.
+    func takeKey() throws(DocDBError) -> Int64 {
+        if nextKey >= reservedKey { try reserveKeys() }
+        defer { nextKey += 1 }
+        return nextKey
+    }
+
+    /// Whether a key was handed out at some time.
+    func hasHandedOut(key: Int64) -> Bool { key > 0 && key < nextKey }
 
     private func reserveKeys() throws(DocDBError) {
         let bound = nextKey + Self.reservedKeyCount
@@ -112,6 +149,13 @@ extension StoreWriter {
         try connection.execute(StoreSchema.collection.replacingNumber(number))
         let info = CollectionInfo(number: number, name: name)
         setCatalog { $0[name] = info }
+        return try collectionWriter(info)
+    }
+
+    /// The writer of the collection with this number, or nil where there is none.
+    func collection(number: Int64) throws(DocDBError) -> CollectionWriter? {
+        if let known = collections[number] { return known }
+        guard let info = state.catalog.collection(number: number) else { return nil }
         return try collectionWriter(info)
     }
 

@@ -1,18 +1,48 @@
-import DocDBCore
+package import DocDBCore
 
-extension StoreWriter {
-    /// A new actor id: 128 bits of SHA-256 over what names the store and a random nonce.
-    func deriveActor() -> ActorID {
-        let hash = (storeID + options.randomBytes(16)).withUnsafeBytes { ContentHash.sha256($0) }
+/// An actor of a store's own, with what proves that it is: its id is 128 bits of SHA-256 over key and nonce.
+package struct OwnActor: Hashable, Sendable {
+    /// The public key of the peer that the actor belongs to; empty for identities without keys.
+    package let peerKey: [UInt8]
+    /// 16 random bytes.
+    package let nonce: [UInt8]
+
+    package init(peerKey: [UInt8], nonce: [UInt8]) {
+        self.peerKey = peerKey
+        self.nonce = nonce
+    }
+
+    /// The actor's id.
+    package var id: ActorID {
+        let hash = (peerKey + nonce).withUnsafeBytes { ContentHash.sha256($0) }
         // Sixteen bytes always make an id.
         return ActorID(bytes: hash[..<16])!
     }
+}
+
+extension StoreWriter {
+    /// A new actor of this store's own.
+    func deriveActor() -> OwnActor { OwnActor(peerKey: options.peerKey, nonce: options.randomBytes(16)) }
 
     /// Writes an actor and that it writes from now on, within the transaction that runs.
-    func persistActor(_ actor: ActorID) throws(DocDBError) {
-        let number = actors.intern(actor)
+    func persistActor(_ actor: OwnActor) throws(DocDBError) {
+        let number = Int64(actors.intern(actor.id))
         state.persistedActorCount = try persistActors(from: state.persistedActorCount)
-        try StoreMetadata.set(.actor, Int64(number), connection)
+        let insert = try connection.prepare("INSERT INTO own_actors (number, nonce, peer_key) VALUES (?, ?, ?)")
+        insert.bind(1, number)
+        insert.bind(2, copying: actor.nonce)
+        insert.bind(3, copying: actor.peerKey)
+        try insert.run()
+        try StoreMetadata.set(.actor, number, connection)
+    }
+
+    /// Whether the actor that writes is derived from the key that this peer has now.
+    func isActorOfPeerKey() throws(DocDBError) -> Bool {
+        guard let actor = state.actor, let number = actors.number(of: actor) else { return false }
+        let select = try connection.prepare("SELECT peer_key FROM own_actors WHERE number = ?")
+        select.bind(1, Int64(number))
+        defer { select.reset() }
+        return try select.step() && [UInt8](select.blob(0)) == options.peerKey
     }
 
     /// Takes an actor whose transaction has been committed.
@@ -22,7 +52,7 @@ extension StoreWriter {
     func rotateActor() throws(DocDBError) {
         let actor = deriveActor()
         try persistActor(actor)
-        state.actor = actor
+        state.actor = actor.id
     }
 
     /// Writes the actors that have been numbered since, and returns how many there are.

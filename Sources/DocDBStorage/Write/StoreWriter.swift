@@ -43,9 +43,9 @@ final class StoreWriter: @unchecked Sendable {
     var changeLog: ChangeLog
     var session: WriterSession
     var collections: [Int64: CollectionWriter] = [:]
-    /// Who hears of commits, and of which collections, by name.
-    private(set) weak var observer: (any CommitObserver)?
-    private(set) var observedCollections: [CollectionName: Int64] = [:]
+    /// Who hears of commits, and of which collections.
+    var observations: [CommitObservation] = []
+    private var told: ToldStatements?
     /// The collection that was written to last.
     var lastCollection: CollectionWriter?
     /// Buffers of the transaction that runs, behind a pointer so that hot paths pay no exclusivity checks.
@@ -158,21 +158,7 @@ final class StoreWriter: @unchecked Sendable {
         if isFullySynchronous { synchronizedSequence.store(last, ordering: .releasing) }
         if state.mustErase { eraseEvicted() }
         scratch.pointee.trim()
-        if isCatalogChanged { observer?.didChangeCatalog() }
-        if !scratch.pointee.capture.isEmpty, let observer,
-            let collections = observer.didCommit(scratch.pointee.capture.take(sequence: last))
-        {
-            observe(collections, by: observer)
-        }
-    }
-
-    /// Sets who hears of commits that change these collections, which need not exist yet, under the observer's numbers.
-    func observe(_ collections: [CollectionName: Int64], by observer: (any CommitObserver)?) {
-        self.observer = observer
-        observedCollections = observer == nil ? [:] : collections
-        for collection in self.collections.values {
-            collection.observedNumber = observedCollections[CollectionName(collection.info.name)]
-        }
+        if !observations.isEmpty { tellObservers(isCatalogChanged: isCatalogChanged, sequence: last) }
     }
 
     /// Clears the bytes of evicted documents from the write-ahead log, now or, where a reader still needs it, at the
@@ -200,6 +186,7 @@ final class StoreWriter: @unchecked Sendable {
         for collection in collections.values { collection.forgetReservation() }
         if hadCatalogChanges {
             collections.removeAll()
+            for index in observations.indices { observations[index].forgetNumbers() }
             context.invalidate()
         }
     }
@@ -227,6 +214,14 @@ final class StoreWriter: @unchecked Sendable {
         }
     }
 
+    /// The statements for what peers have told, made at the first use.
+    func toldStatements() throws(DocDBError) -> ToldStatements {
+        if let told { return told }
+        let made = try ToldStatements(connection)
+        told = made
+        return made
+    }
+
     // MARK: The write-ahead log
 
     /// Waits until all that is committed is on the disk itself, and returns the newest sequence number of it.
@@ -244,12 +239,14 @@ final class StoreWriter: @unchecked Sendable {
         return committed
     }
 
-    /// Ends the session in order.
-    func close() throws(DocDBError) {
+    /// Ends the session in order; those who observed are handed out to be told.
+    func close(observers: inout [any CommitObserver]) throws(DocDBError) {
         asyncWrites.close()
         let failure: DocDBError? = lock.withLock { _ in
             guard !isClosed else { return nil }
             isClosed = true
+            observers = observations.compactMap { $0.observer }
+            observations = []
             defer {
                 writeAheadLog.close()
                 storeLock.release()

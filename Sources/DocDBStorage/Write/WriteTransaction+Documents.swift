@@ -77,19 +77,31 @@ extension WriteTransaction {
         }
         let state = scratch.pointee.freshState.bytes
         return try writing { () throws(DocDBError) in
-            guard let key = try collection.insert(id: id, body: body, state: state, sequence: sequence) else {
-                return false
-            }
+            var isReturn = false
+            guard
+                let key = try collection.insert(
+                    id: id, body: body, state: state, sequence: sequence, isReturn: &isReturn)
+            else { return false }
+            if isReturn { try noteReturn(key: key, collection) }
             for index in collection.indexes { try index.change(key: key, id: id, oldBody: nil, newBody: body) }
-            if let number = collection.observedNumber {
+            if collection.isObserved {
                 scratch.pointee.capture.add(
-                    collection: number, key: key, id: id, before: nil, after: body)
+                    collection: collection.info.number, key: key, sequence: sequence, id: id, before: nil, after: body)
             }
             scratch.pointee.record.addInsertion(
                 collection: collection.info.number, key: key, stampIndex: stampIndex)
             scratch.pointee.record.contentDelta &+= ContentHash.document(
                 collection: collection.info.number, key: key, body: body, state: state)
             return true
+        }
+    }
+
+    /// Strikes what peers had told of an evicted document that a local write brings back: they are to be asked for the rest.
+    private func noteReturn(key: Int64, _ collection: CollectionWriter) throws(DocDBError) {
+        let number = collection.info.number
+        let peers = try removeTold(collection: number, key: key, except: ChangeLogFormat.noPeer)
+        if collection.isObserved, !peers.isEmpty {
+            writer.scratch.pointee.capture.addReturned(collection: number, key: key, toldBy: peers)
         }
     }
 
@@ -209,9 +221,14 @@ extension WriteTransaction {
     }
 
     /// Writes a changed document, its index entries and its undo.
+    ///
+    /// - Parameter peer: The peer that the change came from; a local one, of `noPeer`, must not pass the limit of size.
+    /// - Returns: the bytes of the body, zero for a deleted document.
+    @discardableResult
     func store(
-        _ document: StoredDocument, id: UnsafeRawBufferPointer, _ collection: CollectionWriter
-    ) throws(DocDBError) {
+        _ document: StoredDocument, id: UnsafeRawBufferPointer, _ collection: CollectionWriter,
+        peer: Int64 = ChangeLogFormat.noPeer
+    ) throws(DocDBError) -> Int {
         let scratch = writer.scratch
         scratch.pointee.body.removeAll()
         scratch.pointee.state.removeAll()
@@ -219,7 +236,7 @@ extension WriteTransaction {
             into: &scratch.pointee.body, state: &scratch.pointee.state, actors: writer.actors,
             padding: StoreWriter.statePaddingByteCount, keeping: document.byteCount)
         let body: UnsafeRawBufferPointer? = isAlive ? scratch.pointee.body.bytes : nil
-        if let body { try Self.checkSize(body) }
+        if let body, peer == ChangeLogFormat.noPeer { try Self.checkSize(body) }
         scratch.pointee.undo.removeAll()
         DocumentState.appendUndo(
             from: document.oldState, to: document.state, reference: recordTime, actors: writer.actors,
@@ -231,18 +248,20 @@ extension WriteTransaction {
             for index in collection.indexes {
                 try index.change(key: document.key, id: id, oldBody: oldBody, newBody: body)
             }
-            if let number = collection.observedNumber {
+            if collection.isObserved {
                 scratch.pointee.capture.add(
-                    collection: number, key: document.key, id: id, before: oldBody, after: body)
+                    collection: collection.info.number, key: document.key, sequence: sequence, peer: peer, id: id,
+                    before: oldBody, after: body)
             }
             scratch.pointee.record.addChange(
                 collection: collection.info.number, key: document.key,
                 sequenceDistance: sequence &- document.lastChange, stampIndex: stampIndex,
-                undo: scratch.pointee.undo.bytes)
+                undo: scratch.pointee.undo.bytes, peer: peer)
             let hash = ContentHash.document(
                 collection: collection.info.number, key: document.key, body: body, state: scratch.pointee.state.bytes)
             scratch.pointee.record.contentDelta &+= hash &- document.contentHash
         }
+        return body?.count ?? 0
     }
 }
 

@@ -3,7 +3,8 @@ package import DocDBCore
 extension WriteTransaction {
     /// Removes a document from this store alone, and its values from the change log; returns whether there was one.
     ///
-    /// Makes no change that replicates. After the commit a checkpoint clears the values from the files of the store.
+    /// Makes no change that replicates. After the commit a checkpoint clears the values from the files of the store; where
+    /// the store has met peers, the id stays, by which they name the document.
     ///
     /// - Throws: `unsyncedChanges` where no keeper is known to hold the document's changes and `force` is not given;
     ///   `misuse` where this transaction has changed the document.
@@ -18,7 +19,7 @@ extension WriteTransaction {
             throw DocDBError(
                 .misuse, "this transaction has changed the document; evict it in a later transaction")
         }
-        guard force else {
+        if !force, try !isAcknowledged(document, id: id, collection.info) {
             throw DocDBError(
                 .unsyncedChanges,
                 "no keeper has acknowledged the document's changes, evicting it could lose them; sync first, or force it"
@@ -35,8 +36,38 @@ extension WriteTransaction {
             if isStampless { kind = .eviction }
             writer.scratch.pointee.record.addEviction(collection: collection.info.number, key: document.key)
             writer.state.mustErase = true
+            try keepReference(key: document.key, id: id, collection)
         }
         return true
+    }
+
+    /// Whether a keeper holds the changes of a document that has been loaded.
+    private func isAcknowledged(
+        _ document: StoredDocument, id: UnsafeRawBufferPointer, _ collection: CollectionInfo
+    ) throws(DocDBError) -> Bool {
+        let known: Acknowledgements
+        if let acknowledgements { known = acknowledgements } else { known = try Acknowledgements(context) }
+        acknowledgements = known
+        guard known.hasKeepers else { return false }
+        var body = ByteBuffer(capacity: 512)
+        let isAlive = document.state.appendBody(to: &body)
+        return try known.isAcknowledged(
+            collection, key: document.key, id: id, body: isAlive ? body.bytes : nil, lastChange: document.lastChange)
+    }
+
+    /// Keeps the key of an evicted document where peers may have told of it, and drops what else was kept for it.
+    private func keepReference(
+        key: Int64, id: UnsafeRawBufferPointer, _ collection: CollectionWriter
+    ) throws(DocDBError) {
+        guard try writer.connection.integer("SELECT 1 FROM peers LIMIT 1") != nil else { return }
+        try collection.absent.insert(key: key, id: id, evictedSequence: sequence)
+        // What waits in quarantine has values of the document; its provider still holds them.
+        for table in ["quarantine", "deferred_evictions"] {
+            let delete = try writer.connection.prepare("DELETE FROM \(table) WHERE collection = ? AND key = ?")
+            delete.bind(1, collection.info.number)
+            delete.bind(2, key)
+            try delete.run()
+        }
     }
 
     private func removeRow(
@@ -48,9 +79,10 @@ extension WriteTransaction {
         for index in collection.indexes {
             try index.change(key: document.key, id: id, oldBody: oldBody, newBody: nil)
         }
-        if let number = collection.observedNumber {
+        if collection.isObserved {
             scratch.pointee.capture.add(
-                collection: number, key: document.key, id: id, before: oldBody, after: nil)
+                collection: collection.info.number, key: document.key, sequence: sequence, isEviction: true, id: id,
+                before: oldBody, after: nil)
         }
     }
 

@@ -13,6 +13,12 @@ package final class WriteTransaction {
     private var stamps: [ChangeLogFormat.Stamp] = []
     private(set) var currentStamp: Stamp?
     var kind = ChangeLogFormat.Kind.local
+    /// Keys handed out to documents that may come, until they do or the transaction ends.
+    var reservations = KeyReservations()
+    /// Changes of how much peers have told, until they are written.
+    var toldTotals = ToldTotals()
+    /// Which changes keepers hold, once somebody has asked.
+    var acknowledgements: Acknowledgements?
 
     init(writer: StoreWriter) {
         self.writer = writer
@@ -66,8 +72,9 @@ package final class WriteTransaction {
         return try issueStamp()
     }
 
-    /// The time of the record: what the times in its undo entries are told from. It is that of the first stamp.
-    private(set) var recordTime = HybridTime.zero
+    /// The time of the record: what the times in its undo entries are told from. It is that of the first stamp, or of the
+    /// first remote change.
+    var recordTime = HybridTime.zero
 
     /// The place of the current stamp among the record's stamps.
     var stampIndex: Int { max(0, stamps.count - 1) }
@@ -91,7 +98,7 @@ package final class WriteTransaction {
             throw DocDBError(.limitReached, "the transaction needs more times than are reserved; split the transaction")
         }
         writer.state.lastTime = time
-        if stamps.isEmpty { recordTime = time }
+        if recordTime == .zero { recordTime = time }
         stamps.append(.init(actorNumber: writer.actors.intern(actor), time: time))
         let stamp = Stamp(time: time, actor: actor)
         currentStamp = stamp
@@ -107,21 +114,31 @@ package final class WriteTransaction {
     // MARK: End
 
     /// Writes what the commit needs beside the documents: names, actors, and the log record.
+    ///
+    /// One that has changed no document has no record and no sequence number.
     func finish() throws(DocDBError) {
         try checkIsUsable()
+        try persistReservations()
+        try writeToldTotals()
         isActive = false
         let scratch = writer.scratch
-        guard !scratch.pointee.record.isEmpty else { return }
+        // Also what is only kept aside, such as a delta in quarantine, has names and actors.
         try writer.persistNames()
         writer.state.persistedActorCount = try writer.persistActors(from: writer.state.persistedActorCount)
-        // A record without changes of its own, as of evictions alone, says when it was made.
-        let now = HybridTime(nanosecondsSince1970: writer.now)
-        let time = stamps.isEmpty ? max(now, writer.state.lastTime) : recordTime
+        try persistClock()
+        guard !scratch.pointee.record.isEmpty else { return }
+        // A record without changes, as of evictions alone, says when it was made.
+        let time = recordTime == .zero ? presentTime : recordTime
         scratch.pointee.recordBytes.removeAll()
         scratch.pointee.record.finish(kind: kind, time: time, stamps: stamps, to: &scratch.pointee.recordBytes)
         let tailBefore = writer.changeLog.state.tailFirst
         try writer.changeLog.append(scratch.pointee.recordBytes.bytes, time: time)
         if writer.changeLog.state.tailFirst != tailBefore { try cutLog() }
+    }
+
+    /// What a record's time is that has no stamp: now, and not before any stamp that is known.
+    var presentTime: HybridTime {
+        max(HybridTime(nanosecondsSince1970: writer.now), writer.state.lastTime)
     }
 
     private func cutLog() throws(DocDBError) {

@@ -88,7 +88,8 @@ struct WriterSession {
             nanosecondsSince1970: Self.add(
                 Self.reservationMarginNanoseconds + Self.reservationNanoseconds,
                 to: max(writer.now, reservedTime.rawValue)))
-        let newActor = writer.state.actor == nil || isCopied ? writer.deriveActor() : nil
+        let isOwnActor = try writer.isActorOfPeerKey()
+        let newActor = isCopied || !isOwnActor ? writer.deriveActor() : nil
         let beginsIncarnation = !wasClean || isCopied
         try writer.commitDurably { () throws(DocDBError) in
             try StoreMetadata.set(.incarnationNonce, nonce, connection)
@@ -99,7 +100,7 @@ struct WriterSession {
             if beginsIncarnation { try Self.beginIncarnation(writer) }
             if let newActor { try writer.persistActor(newActor) }
         }
-        if let newActor { writer.adoptPersistedActor(newActor) }
+        if let newActor { writer.adoptPersistedActor(newActor.id) }
         reservedTime = reserved
         hasBegun = true
     }

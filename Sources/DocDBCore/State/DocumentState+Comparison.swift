@@ -1,0 +1,42 @@
+extension DocumentState {
+    /// The newest time in the state: of its entries, and of what it has seen and deleted.
+    ///
+    /// - Complexity: O(n).
+    package var newestTime: HybridTime {
+        var newest = HybridTime.zero
+        for entry in assignments { newest = max(newest, entry.stamp.time) }
+        for tally in tallies { newest = max(newest, tally.time, tally.base.time) }
+        for entry in unknowns { newest = max(newest, entry.time, entry.base.time) }
+        for element in seen.elements { newest = max(newest, element.time) }
+        for element in deleted.elements { newest = max(newest, element.time) }
+        return newest
+    }
+
+    /// Tells whether another state has the same entries and vectors, byte for byte; names are of one table in both.
+    ///
+    /// - Complexity: O(n).
+    package func isSame(as other: DocumentState) -> Bool {
+        guard seen == other.seen, deleted == other.deleted, assignments.count == other.assignments.count,
+            tallies.count == other.tallies.count, unknowns.count == other.unknowns.count
+        else { return false }
+        return arena.withUnsafeBytes { mine in
+            other.arena.withUnsafeBytes { theirs in
+                zip(assignments, other.assignments).allSatisfy {
+                    $0.stamp == $1.stamp && $0.kind == $1.kind
+                        && CBOR.compare(mine[$0.path], theirs[$1.path]) == 0
+                        && CBOR.compare(mine[$0.payload], theirs[$1.payload]) == 0
+                }
+                    && zip(tallies, other.tallies).allSatisfy {
+                        $0.base == $1.base && $0.actor == $1.actor && $0.time == $1.time && $0.sum == $1.sum
+                            && CBOR.compare(mine[$0.path], theirs[$1.path]) == 0
+                    }
+                    && zip(unknowns, other.unknowns).allSatisfy {
+                        $0.kind == $1.kind && $0.base == $1.base && $0.actor == $1.actor && $0.time == $1.time
+                            && CBOR.compare(mine[$0.path], theirs[$1.path]) == 0
+                            && CBOR.compare(mine[$0.key], theirs[$1.key]) == 0
+                            && CBOR.compare(mine[$0.payload], theirs[$1.payload]) == 0
+                    }
+            }
+        }
+    }
+}
