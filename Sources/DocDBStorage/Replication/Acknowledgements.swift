@@ -64,7 +64,11 @@ package final class Acknowledgements {
             else { continue }
             if lastChange <= keepers[index].acknowledgedSequence { return true }
             let newest: Int64
-            if let newestOwn { newest = newestOwn } else { newest = try newestOwnChange(collection.number, key, lastChange) }
+            if let newestOwn {
+                newest = newestOwn
+            } else {
+                newest = try newestOwnChange(collection.number, key, lastChange)
+            }
             newestOwn = newest
             if newest <= keepers[index].acknowledgedSequence { return true }
         }
@@ -125,7 +129,9 @@ package final class Acknowledgements {
         let oldestWanted = keepers.map(\.acknowledgedSequence).min() ?? 0
         var sequence = lastChange
         while sequence > oldestWanted {
-            guard let entry = try reader.oldestEntry(of: sequence, collection: collection, key: key, isFrom: keeperNumbers)
+            guard
+                let entry = try reader.oldestEntry(
+                    of: sequence, collection: collection, key: key, isFrom: keeperNumbers)
             else { return sequence }
             switch entry.change {
             case .inserted: return 0

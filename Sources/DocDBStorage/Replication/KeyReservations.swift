@@ -55,7 +55,9 @@ extension WriteTransaction {
     }
 
     /// The id for which this transaction has set a key aside.
-    package func reservedID(collection: Int64, key: Int64) -> [UInt8]? { reservations.id(collection: collection, key: key) }
+    package func reservedID(collection: Int64, key: Int64) -> [UInt8]? {
+        reservations.id(collection: collection, key: key)
+    }
 
     /// Makes the next question after acknowledgements look at the peers anew.
     package func forgetAcknowledgements() { acknowledgements = nil }

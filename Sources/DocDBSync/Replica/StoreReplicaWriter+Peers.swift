@@ -51,7 +51,8 @@ extension StoreReplicaWriter {
         if isFull, try apart(peer: document.peer, side: document.side, document.reference) == nil {
             throw DocDBError(
                 .limitReached,
-                "\(SyncLimits.apartDocumentCount) documents of one peer are refused; settle them by revert or new rights")
+                "\(SyncLimits.apartDocumentCount) documents of one peer are refused; settle them by revert or new rights"
+            )
         }
         let insert = try statements[.insertApart]
         insert.bind(1, document.peer)
