@@ -11,7 +11,8 @@ final class AbsentDocuments {
 
     init(collection: Int64, _ connection: SQLiteConnection) throws(DocDBError) {
         self.collection = collection
-        selectStatement = try connection.prepare("SELECT key FROM absent_documents WHERE collection = ? AND id = ?")
+        selectStatement = try connection.prepare(
+            "SELECT key, evicted_seq FROM absent_documents WHERE collection = ? AND id = ?")
         insertStatement = try connection.prepare(
             "INSERT INTO absent_documents (collection, key, id, evicted_seq) VALUES (?, ?, ?, ?)")
         deleteStatement = try connection.prepare("DELETE FROM absent_documents WHERE collection = ? AND key = ?")
@@ -19,13 +20,13 @@ final class AbsentDocuments {
             try connection.integer("SELECT 1 FROM absent_documents WHERE collection = \(collection) LIMIT 1") != nil
     }
 
-    /// The key that is kept for a document, or nil where none is.
-    func key(id: UnsafeRawBufferPointer) throws(DocDBError) -> Int64? {
+    /// The key that is kept for a document, and whether it was evicted; nil where none is.
+    func entry(id: UnsafeRawBufferPointer) throws(DocDBError) -> (key: Int64, isEvicted: Bool)? {
         guard mayHaveAny else { return nil }
         selectStatement.bind(1, collection)
         try selectStatement.bind(2, id: id)
         defer { selectStatement.reset() }
-        return try selectStatement.step() ? selectStatement.int(0) : nil
+        return try selectStatement.step() ? (selectStatement.int(0), !selectStatement.isNull(1)) : nil
     }
 
     /// Keeps the key of a document.

@@ -64,7 +64,7 @@ extension WriteTransaction {
 
     func knownKey(id: UnsafeRawBufferPointer, _ collection: CollectionWriter) throws(DocDBError) -> Int64? {
         if let key = reservations.key(collection: collection.info.number, id: id) { return key }
-        return try collection.absent.key(id: id)
+        return try collection.absent.entry(id: id)?.key
     }
 
     private func storedKey(id: UnsafeRawBufferPointer, _ collection: CollectionWriter) throws(DocDBError) -> Int64? {

@@ -53,7 +53,7 @@ extension WriteTransaction {
     }
 
     /// Stores a document that is not stored, all leaves of which have one stamp; returns its key, or nil, with nothing
-    /// done, where it is stored.
+    /// done, where it is stored, or was evicted: others may have told more of it.
     ///
     /// - Parameter body: A body with names of this store, which the caller has validated.
     /// - Complexity: that of a local insertion.
@@ -78,12 +78,11 @@ extension WriteTransaction {
                 reservations.remove(collection: number, id: id)
                 key = reserved
             } else {
-                var isReturn = false
-                guard
-                    let inserted = try collection.insert(
-                        id: id, body: body, state: state, sequence: sequence, isReturn: &isReturn)
-                else { return nil }
-                key = inserted
+                if try collection.absent.entry(id: id)?.isEvicted == true { return nil }
+                guard let inserted = try collection.insert(id: id, body: body, state: state, sequence: sequence) else {
+                    return nil
+                }
+                key = inserted.key
             }
             try noteInsertion(key: key, id: id, body: body, state: state, collection, peer)
             advanceClock(to: stamp.time)

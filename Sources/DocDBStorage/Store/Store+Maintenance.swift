@@ -12,11 +12,15 @@ extension Store {
 
     /// Rewrites the database without gaps, so that the file shrinks to what is stored.
     ///
+    /// Forgets the ids of documents that were evicted so long ago that the change log no longer tells of it, where no peer
+    /// has told of them since.
+    ///
     /// - Complexity: O(bytes stored); needs as much free disk space again while it runs.
     package func compact() throws {
         let writer = try requireWriter()
         try writer.exclusively {
             _ = try writer.checkpoint()
+            try writer.forgetAbsentDocuments()
             try writer.connection.execute("VACUUM")
             _ = try writer.checkpoint()
         }
@@ -76,6 +80,18 @@ extension Store {
 }
 
 extension StoreWriter {
+    /// Forgets documents that are not stored and that nothing names any more.
+    func forgetAbsentDocuments() throws(DocDBError) {
+        let forget = try connection.prepareOnce(
+            """
+            DELETE FROM absent_documents WHERE coalesce(evicted_seq, 0) < ? AND (collection, key) NOT IN (
+                SELECT collection, key FROM told UNION ALL SELECT collection, key FROM apart
+                UNION ALL SELECT collection, key FROM quarantine)
+            """)
+        forget.bind(1, changeLog.state.oldestSequence)
+        try forget.run()
+    }
+
     /// Moves the write-ahead log into the database and empties it; false where a reader still needs part of it.
     func checkpoint(waiting: Bool = true) throws(DocDBError) -> Bool {
         if !waiting { connection.setBusyTimeout(milliseconds: 0) }

@@ -27,8 +27,25 @@ package struct StoreStatistics: Sendable {
         package var rawByteCount: Int64
     }
 
+    /// What the store keeps for replication.
+    package struct ReplicationStatistics: Sendable, Equatable {
+        /// Peers ever met.
+        package var peerCount: Int64 = 0
+        /// Documents that peers have told, each peer's counted.
+        package var toldCount: Int64 = 0
+        /// Documents not joined, here or by a peer.
+        package var apartCount: Int64 = 0
+        /// Deltas that wait because of their times.
+        package var quarantineCount: Int64 = 0
+        /// Documents evicted that have not come back.
+        package var evictedCount: Int64 = 0
+        /// Evictions that wait for acknowledgements.
+        package var deferredEvictionCount: Int64 = 0
+    }
+
     package var collections: [CollectionStatistics]
     package var log: LogStatistics
+    package var replication: ReplicationStatistics
     package var databaseByteCount: Int64
     package var writeAheadLogByteCount: Int64
     /// Bytes of the database file that are free for reuse.
@@ -54,7 +71,7 @@ extension Store {
                 collections: try context.catalog.names.compactMap { name in
                     try context.catalog[name].map { try Self.statistics(of: $0, connection) }
                 },
-                log: try Self.logStatistics(connection),
+                log: try Self.logStatistics(connection), replication: try Self.replicationStatistics(connection),
                 databaseByteCount: directory.fileSystem.byteCount(of: directory.database),
                 writeAheadLogByteCount: directory.fileSystem.byteCount(of: directory.writeAheadLog),
                 freeByteCount: pageByteCount * freePageCount, fieldNameCount: names.count, actorCount: actors.count,
@@ -75,6 +92,20 @@ extension Store {
             indexes.append(.init(definition: index.definition, entryCount: count))
         }
         return .init(name: collection.name, documentCount: alive, tombstoneCount: all - alive, indexes: indexes)
+    }
+
+    private static func replicationStatistics(
+        _ connection: SQLiteConnection
+    ) throws(DocDBError) -> StoreStatistics.ReplicationStatistics {
+        guard try StoreMigration.hasReplication(connection) else { return .init() }
+        func count(_ rows: String) throws(DocDBError) -> Int64 {
+            try connection.integer("SELECT count(*) FROM \(rows)") ?? 0
+        }
+        return .init(
+            peerCount: try count("peers"), toldCount: try count("told"), apartCount: try count("apart"),
+            quarantineCount: try count("quarantine"),
+            evictedCount: try count("absent_documents WHERE evicted_seq IS NOT NULL"),
+            deferredEvictionCount: try count("deferred_evictions"))
     }
 
     private static func logStatistics(_ connection: SQLiteConnection) throws(DocDBError)

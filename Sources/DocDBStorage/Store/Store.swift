@@ -13,7 +13,7 @@ package final class Store: Sendable {
     let writer: StoreWriter?
     let readers: ReaderPool
     /// Keeps who observes the store alive for as long as the store is.
-    private let observerSlot = Lock<(any CommitObserver)?>(nil)
+    let observerSlot = Lock<(any CommitObserver)?>(nil)
     private let isClosed = Atomic<Bool>(false)
 
     /// The version of the format that this code writes; `user_version` in the database.

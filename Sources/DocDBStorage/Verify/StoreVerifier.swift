@@ -4,7 +4,7 @@ extension Store {
     /// Checks everything that the store holds against itself; an empty result is a sound store.
     ///
     /// SQLite's own integrity check; bodies against their states; ids; the log's checksums, and the log unwound from the
-    /// present to its recorded start; every index against the documents.
+    /// present to its recorded start; every index against the documents; what peers have told against its counts and sums.
     ///
     /// - Complexity: O(bytes stored), with memory for the documents that the retained log has changed.
     package func verify() throws -> [VerificationFinding] {
@@ -45,6 +45,7 @@ final class StoreVerifier {
             attempt("indexes of \(name)") { try self.checkIndexes(info) }
         }
         attempt("change log") { try self.checkLog() }
+        attempt("peers") { try self.checkPeers() }
         if suppressedCount > 0 {
             findings.append(.init(location: "store", message: "\(suppressedCount) further findings"))
         }

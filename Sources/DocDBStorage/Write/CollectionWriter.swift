@@ -57,21 +57,19 @@ final class CollectionWriter {
 
     /// Inserts a document unless one with this id exists; returns its key, or nil where one exists.
     ///
-    /// One that was evicted gets the key it had, which sets `isReturn`, any other a new one.
+    /// One that is absent gets the key it had, any other a new one.
     @inline(__always)
     func insert(
-        id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, state: UnsafeRawBufferPointer, sequence: Int64,
-        isReturn: inout Bool
-    ) throws(DocDBError) -> Int64? {
-        if absent.mayHaveAny, let key = try absent.key(id: id) {
-            isReturn = true
-            return try insert(key: key, id: id, body: body, state: state, sequence: sequence) ? key : nil
+        id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, state: UnsafeRawBufferPointer, sequence: Int64
+    ) throws(DocDBError) -> (key: Int64, wasEvicted: Bool)? {
+        if absent.mayHaveAny, let (key, isEvicted) = try absent.entry(id: id) {
+            return try insert(key: key, id: id, body: body, state: state, sequence: sequence) ? (key, isEvicted) : nil
         }
         if nextKey >= reservedKey { try reserveKeys() }
         let key = nextKey
         guard try insertRow(key: key, id: id, body: body, state: state, sequence: sequence) else { return nil }
         nextKey = key + 1
-        return key
+        return (key, false)
     }
 
     /// Inserts a document under a key that is set aside for it; returns false where one with this id exists.

@@ -77,12 +77,9 @@ extension WriteTransaction {
         }
         let state = scratch.pointee.freshState.bytes
         return try writing { () throws(DocDBError) in
-            var isReturn = false
-            guard
-                let key = try collection.insert(
-                    id: id, body: body, state: state, sequence: sequence, isReturn: &isReturn)
+            guard let (key, wasEvicted) = try collection.insert(id: id, body: body, state: state, sequence: sequence)
             else { return false }
-            if isReturn { try noteReturn(key: key, collection) }
+            if wasEvicted { try noteReturn(key: key, collection) }
             for index in collection.indexes { try index.change(key: key, id: id, oldBody: nil, newBody: body) }
             if collection.isObserved {
                 scratch.pointee.capture.add(

@@ -160,7 +160,8 @@ package protocol ReplicaWriter: ReplicaReader {
 
     /// Stores a document that is not stored yet, whose every leaf has one stamp: `body` has the replica's names.
     ///
-    /// The fast path of a first sync. Returns false, with nothing done, where a document with this id is stored.
+    /// The fast path of a first sync. Returns nil, with nothing done, where a document with this id is stored, or was
+    /// evicted: then others may have told more of it.
     func storeFresh(
         body: UnsafeRawBufferPointer, stamp: Stamp, collection: Int64, id: UnsafeRawBufferPointer, from peer: Int64
     ) throws -> DocumentReference?
