@@ -47,7 +47,7 @@ let package = Package(
             name: "Schemas", path: "Schemas",
             exclude: [
                 "README.md", "change-log.md", "document-body.md", "document-state.md", "grant.md", "order-encoding.md",
-                "permissions.schema.json", "predicates.md",
+                "permissions.schema.json", "predicates.md", "sync-documents.md", "sync-protocol.cddl",
             ],
             resources: [
                 .embedInCode("store.sql"), .embedInCode("replication.sql"), .embedInCode("collection.sql"),
