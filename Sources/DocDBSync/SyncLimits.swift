@@ -47,6 +47,8 @@ package enum SyncLimits {
 
     /// About how many bytes one step of a reconciliation has at most; what does not fit goes into a further round.
     package static let rangesByteCount = 256 * 1024
+    /// The most ranges that one side may have waiting for an answer.
+    package static let rangesPendingCount = 1 << 20
     /// The most steps that a peer may take in one reconciliation.
     package static let rangesRoundCount = 65_536
 

@@ -7,7 +7,7 @@ import DocDBStorage
 package struct DocumentDigester: ~Copyable {
     private let actors: ActorTable
     private var input = ByteBuffer(capacity: 512)
-    private var collection: String?
+    private var collection: CollectionName?
     private var collectionByteCount = 0
     private var stamps: [Stamp] = []
     private var isDot: [Bool] = []
@@ -19,11 +19,12 @@ package struct DocumentDigester: ~Copyable {
     /// - Throws: `DocDBError.corrupted` where the bytes are damaged.
     /// - Complexity: O(1) where all leaves have one stamp, else O(n) in the document's bytes.
     package mutating func digest(_ document: StoredDocument, collection: String) throws(DocDBError) -> StateDigest {
-        if self.collection != collection {
+        let name = CollectionName(collection)
+        if self.collection != name {
             input.removeAll()
             input.appendCBOR(collection)
             collectionByteCount = input.count
-            self.collection = collection
+            self.collection = name
         }
         input.truncate(to: collectionByteCount)
         input.append(document.id)

@@ -89,14 +89,7 @@ package struct DocumentsReader: ~Copyable {
 
     private mutating func readFullName() throws(CBORError) -> DocumentName {
         let collection = try dictionary.collection(try cursor.readVarint())
-        guard !cursor.isAtEnd else { throw .truncated }
-        if cursor.position.load(as: UInt8.self) == WireID.contentMark {
-            _ = try cursor.readByte()
-            let high = try cursor.readBigEndian(as: UInt64.self)
-            let low = try cursor.readBigEndian(as: UInt64.self)
-            return DocumentName(collection: collection, id: WireID.id(ofUUID: (high, low)))
-        }
-        return DocumentName(collection: collection, id: [UInt8](try WireID.read(&cursor)))
+        return DocumentName(collection: collection, id: try WireID.readMarked(&cursor))
     }
 
     // MARK: Documents

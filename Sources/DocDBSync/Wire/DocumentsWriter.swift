@@ -133,13 +133,7 @@ package struct DocumentsWriter: ~Copyable {
 
     private mutating func appendName(_ collection: UInt64, _ id: UnsafeRawBufferPointer) {
         use.content.appendVarint(collection)
-        if let uuid = WireID.uuid(id) {
-            use.content.append(WireID.contentMark)
-            use.content.appendBigEndian(uuid.0)
-            use.content.appendBigEndian(uuid.1)
-        } else {
-            use.content.append(id)
-        }
+        WireID.append(id, to: &use.content)
     }
 
     private mutating func defineActors(of vector: VersionVector) throws(CBORError) {

@@ -118,6 +118,16 @@ package struct DocumentName: Hashable, Sendable {
         self.collection = collection
         self.id = id
     }
+
+    /// Compares collections by the bytes of their names, as stores do.
+    package static func == (left: DocumentName, right: DocumentName) -> Bool {
+        left.id == right.id && left.collection.utf8.elementsEqual(right.collection.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        for byte in collection.utf8 { hasher.combine(byte) }
+    }
 }
 
 package struct HeldDocument: Hashable, Sendable {

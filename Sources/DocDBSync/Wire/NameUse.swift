@@ -132,7 +132,7 @@ struct NameUse: ~Copyable, StateVisitor {
 
     /// The number of a collection, defined where it is new.
     mutating func number(ofCollection collection: Int64, _ name: String) -> UInt64 {
-        let (number, isNew) = dictionary.collection(collection)
+        let (number, isNew) = dictionary.collection(collection, name)
         if isNew {
             content.append(WireDocument.definesCollection)
             content.appendVarint(UInt64(name.utf8.count))

@@ -1,3 +1,5 @@
+import DocDBStorage
+
 /// What one side has defined for the other while it sends documents: names, actors, collections, documents' references.
 ///
 /// Names and actors go by the numbers of the sender's store, so that stored bytes go out as they are. One dictionary
@@ -14,7 +16,8 @@ package final class SendingDictionary {
     private var names: [UInt64] = []
     private var actors: Set<UInt32> = []
     private var lastActor: UInt32?
-    private var collections: [Int64: UInt32] = [:]
+    private var collections: [Int64: (number: UInt32, name: CollectionName)] = [:]
+    private var collectionCount: UInt32 = 0
     private var slots: [DocumentReference: UInt32] = [:]
     private var slotOwners: [DocumentReference] = []
     private var nextSlot = 0
@@ -31,6 +34,7 @@ package final class SendingDictionary {
         actors = []
         lastActor = nil
         collections = [:]
+        collectionCount = 0
         slots = [:]
         slotOwners = []
         nextSlot = 0
@@ -54,10 +58,14 @@ package final class SendingDictionary {
     }
 
     /// The short number of a collection, and whether it is new.
-    func collection(_ collection: Int64) -> (number: UInt32, isNew: Bool) {
-        if let number = collections[collection] { return (number, false) }
-        let number = UInt32(collections.count)
-        collections[collection] = number
+    ///
+    /// Callers may give made-up numbers to collections that the store lacks, so the name counts too.
+    func collection(_ collection: Int64, _ name: String) -> (number: UInt32, isNew: Bool) {
+        let name = CollectionName(name)
+        if let known = collections[collection], known.name == name { return (known.number, false) }
+        let number = collectionCount
+        collectionCount += 1
+        collections[collection] = (number, name)
         return (number, true)
     }
 

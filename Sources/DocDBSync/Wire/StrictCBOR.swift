@@ -108,6 +108,23 @@ enum WireID {
         }
     }
 
+    /// Appends an id as documents' contents have it: UUIDs as 16 bytes.
+    static func append(_ id: UnsafeRawBufferPointer, to output: inout ByteBuffer) {
+        guard let uuid = uuid(id) else { return output.append(id) }
+        output.append(contentMark)
+        output.appendBigEndian(uuid.0)
+        output.appendBigEndian(uuid.1)
+    }
+
+    /// Reads an id as documents' contents have it.
+    static func readMarked(_ cursor: inout ByteCursor) throws(CBORError) -> [UInt8] {
+        guard !cursor.isAtEnd else { throw .truncated }
+        guard cursor.position.load(as: UInt8.self) == contentMark else { return [UInt8](try read(&cursor)) }
+        _ = try cursor.readByte()
+        let high = try cursor.readBigEndian(as: UInt64.self)
+        return id(ofUUID: (high, try cursor.readBigEndian(as: UInt64.self)))
+    }
+
     /// Reads one whole id in canonical CBOR, which is checked.
     static func read(_ cursor: inout ByteCursor) throws(CBORError) -> UnsafeRawBufferPointer {
         let start = cursor.position
