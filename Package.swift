@@ -74,7 +74,11 @@ let package = Package(
             dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBSync", "DocDBTransport", "CCrypto"],
             swiftSettings: settings),
         .target(
-            name: "DocDB", dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBLive"],
+            name: "DocDB",
+            dependencies: [
+                "DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBLive", "DocDBSync", "DocDBTransport",
+                "DocDBReplication",
+            ],
             swiftSettings: settings),
         .target(
             name: "DocDBSimulation", dependencies: ["DocDB", "DocDBStorage", "DocDBCore", "CSQLite"],

@@ -4,7 +4,7 @@ extension Database {
     /// Makes everything that is committed durable, as if it had been written with ``Durability/full``.
     ///
     /// - Throws: `DocDBError` with the code `storageFailed`, `readOnly` or `databaseClosed`.
-    public func sync() throws { try store.synchronize() }
+    public func synchronize() throws { try store.synchronize() }
 
     /// Moves the write-ahead log into the database file and empties it.
     ///

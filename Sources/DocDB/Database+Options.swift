@@ -40,6 +40,8 @@ extension Database {
         package var clock: (@Sendable () -> UInt64)?
         /// A source of random bytes; a simulation sets its own.
         package var randomBytes: (@Sendable (Int) -> [UInt8])?
+        /// The network, threads and clocks of replication; a simulation sets its own.
+        package var syncWorld: SyncWorld?
 
         /// Creates the options that a database is opened with unless told otherwise.
         public init() {}

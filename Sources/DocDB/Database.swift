@@ -1,4 +1,6 @@
+import DocDBReplication
 import DocDBStorage
+import Synchronization
 
 /// An open database: a directory that holds collections of documents.
 ///
@@ -24,6 +26,8 @@ import DocDBStorage
 ///    `misuse`. Documents, values and ids stay valid.
 public final class Database: Sendable {
     let store: Store
+    /// The replication of the database; nil where it was opened without an identity.
+    let replication: DatabaseSync?
 
     /// Opens the database at a path, and creates it where there is none and the options allow that.
     ///
@@ -32,17 +36,24 @@ public final class Database: Sendable {
     /// - Parameters:
     ///   - path: the database's directory, by custom named `name.docdb`; its parent must exist.
     ///   - options: access, durability and how much history is kept.
+    ///   - identity: who the database is to peers; without one it does not replicate. See ``sync``.
     /// - Throws: `DocDBError` with the code `notAStore` where there is something else, or nothing and it may not be
     ///   created; `storeLocked` where another process writes to it, whose id the message names; `storeTooNew`,
-    ///   `readOnly`, `corrupted`, `diskFull` or `storageFailed`.
-    public init(at path: String, options: Options = Options()) throws {
-        store = try Store(path: path, options: options.stored)
+    ///   `readOnly`, `corrupted`, `diskFull` or `storageFailed`; with an identity also `invalidKey`, and `misuse` where the
+    ///   database has replicated under another kind of identity that an offline playground would betray.
+    public init(at path: String, options: Options = Options(), identity: Identity? = nil) throws {
+        let store = try Store(path: path, options: options.stored)
+        self.store = store
+        replication = try identity.map { try DatabaseSync(store: store, identity: $0, world: options.syncWorld) }
+        if let replication { store.replicationSlot.withLock { $0 = ReplicationHandle(replication) } }
     }
+
+    deinit { replication?.abandon() }
 
     /// The path of the database's directory, as it was given.
     public var path: String { store.directory.path }
 
-    /// Ends writing in order and closes the database; calls after the first do nothing.
+    /// Stops replication, ends writing in order and closes the database; calls after the first do nothing.
     ///
     /// Waits for the transaction that runs. Reads that run go on to the end of their closures; all other calls from now on
     /// throw `databaseClosed`. A database that nobody holds any more closes itself, but has nobody to
@@ -51,7 +62,11 @@ public final class Database: Sendable {
     /// - Throws: `DocDBError` with the code `diskFull` or `storageFailed` where the last state cannot be written; the
     ///   database is closed all the same, and what was committed is found again at the next opening. `misuse` within a
     ///   write, and then it stays open.
-    public func close() throws { try store.close() }
+    public func close() throws {
+        try store.checkMayClose()
+        replication?.close()
+        try store.close()
+    }
 
     /// The collection with a name, which need not exist yet: the first document written to it creates it.
     ///

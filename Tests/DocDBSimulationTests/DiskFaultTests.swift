@@ -53,7 +53,7 @@ final class FaultyWork {
         } _: {
             $0["cars"]?[2] = nil
         }
-        try step { try $0.sync() }
+        try step { try $0.synchronize() }
         try step { db in
             try db.write(durability: .full) { transaction in
                 try transaction.collection("cars").upsert(["_id": 5, "a": 1])

@@ -44,7 +44,8 @@ import Testing
         let writes: [() throws -> Any?] = [
             { try seen.insert(["a": 1]) }, { try seen.insert(Car(make: "a", price: 1)) }, { try seen.remove("a") },
             { try seen.update("a") { $0["b"] = 1 } }, { try seen.createIndex(["a"]) }, { try seen.findAll().remove() },
-            { try reader.write { _ in } }, { try reader.compact() }, { try reader.sync() }, { try reader.checkpoint() },
+            { try reader.write { _ in } }, { try reader.compact() }, { try reader.synchronize() },
+            { try reader.checkpoint() },
         ]
         for (index, write) in writes.enumerated() { #expect(errorCode(write) == .readOnly, "call \(index)") }
         #expect(try seen.find("newField[0] == 1").count() == 1, "refused writes leave no trace")
@@ -124,7 +125,7 @@ import Testing
         try db.backup(to: copy)
         #expect(errorCode { try db.backup(to: copy) } == .misuse)
         try database.cars.find("_id >= 100").remove()
-        try db.sync()
+        try db.synchronize()
         try db.checkpoint()
         let before = try db.statistics().databaseByteCount
         try db.compact()

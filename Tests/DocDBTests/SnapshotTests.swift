@@ -212,7 +212,7 @@ import Testing
             { try cars.remove("a") }, { try query.documents() }, { try query.count() }, { try query.remove() },
             { try cars.history(of: "a") }, { try cars.indexes() }, { try cars.createIndex(["a"]) },
             { try past.find(id: "a") }, { try past.findAll().count() }, { try db.collectionNames() },
-            { try db.write { _ in } }, { try db.read { _ in } }, { try db.sync() }, { try db.checkpoint() },
+            { try db.write { _ in } }, { try db.read { _ in } }, { try db.synchronize() }, { try db.checkpoint() },
             { try db.compact() }, { try db.statistics() }, { try db.verify() }, { try db.log() },
             { try db.asOf(sequence: 1) }, { try db.backup(to: database.directory + "/copy.docdb") },
         ]

@@ -1,5 +1,5 @@
 package import DocDBCore
-import Synchronization
+package import Synchronization
 
 /// One open store: a directory with its database, one writer, and a pool of readers.
 package final class Store: Sendable {
@@ -14,6 +14,8 @@ package final class Store: Sendable {
     let readers: ReaderPool
     /// Keeps who observes the store alive for as long as the store is.
     let observerSlot = Lock<(any CommitObserver)?>(nil)
+    /// What the layers above keep to find the replication of the store.
+    package let replicationSlot = Lock<(any AnyObject & Sendable)?>(nil)
     private let isClosed = Atomic<Bool>(false)
 
     /// The version of the format that this code writes; `user_version` in the database.
@@ -61,11 +63,7 @@ package final class Store: Sendable {
     ///
     /// - Throws: `storageFailed` or `diskFull` where the last state cannot be written; the store is closed all the same.
     package func close() throws(DocDBError) {
-        if let writer, writer.isHeldByThisThread {
-            throw DocDBError(
-                .misuse, "the database was closed within a write, which would wait for itself; close it after the write"
-            )
-        }
+        try checkMayClose()
         guard isClosed.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
         readers.close()
         var observers: [any CommitObserver] = []
@@ -76,6 +74,13 @@ package final class Store: Sendable {
     /// Calls `body` with who observes the store, nil at first, for it to look and to set.
     package func withObserver<R>(_ body: (inout sending (any CommitObserver)?) -> sending R) -> sending R {
         observerSlot.withLock(body)
+    }
+
+    /// Checks that closing would not wait for this thread itself.
+    package func checkMayClose() throws(DocDBError) {
+        guard let writer, writer.isHeldByThisThread else { return }
+        throw DocDBError(
+            .misuse, "the database was closed within a write, which would wait for itself; close it after the write")
     }
 
     package func checkIsOpen() throws(DocDBError) {

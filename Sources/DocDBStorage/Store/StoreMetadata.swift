@@ -23,6 +23,8 @@ enum StoreMetadata {
         case oldestSum = "oldest_sum"
         /// 1 where the next write must take a new actor first.
         case mustRotateActor = "must_rotate_actor"
+        /// The kind of identity under which the store has replicated.
+        case identityKind = "identity_kind"
     }
 
     static func integer(_ name: Name, _ connection: SQLiteConnection) throws(DocDBError) -> Int64? {

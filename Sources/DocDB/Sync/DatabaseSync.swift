@@ -1,0 +1,164 @@
+import Dispatch
+import DocDBCore
+import DocDBReplication
+import DocDBStorage
+import DocDBSync
+import Synchronization
+
+/// The replication of one database: ``Database/sync``.
+///
+/// A database that was opened with an identity replicates from ``start()`` on with the peers that it connects to and those
+/// that connect to it. What it asks them for are its subscriptions; what they may have of it is what they ask for.
+///
+/// ```swift
+/// let db = try Database(at: "cars.docdb", identity: .offlinePlayground(appID: "com.example.cars"))
+/// db.sync.configuration.connect = ["ws://127.0.0.1:4430"]
+/// try db.sync.start()
+/// let subscription = try db.collection("cars").find("state == 'for sale'").subscribe()
+/// ```
+///
+/// The rules:
+///
+/// 1. Writes never wait for peers. What is written offline is sent when a peer is reached.
+/// 2. Subscriptions may be made and cancelled at any time, before the start too. To change one, subscribe anew, then cancel
+///    the old one: what both match is not sent again.
+/// 3. A peer that cannot be reached is tried again and again, after waits that grow to a minute; ``status`` says why it
+///    cannot be.
+/// 4. Closing the database, or letting it go, stops its replication.
+public final class DatabaseSync: Sendable {
+    let engine: ReplicationEngine
+    let store: Store
+    private let identity: Database.Identity
+    private let settings = Lock(SyncConfiguration())
+
+    init(store: Store, identity: Database.Identity, world: SyncWorld?) throws {
+        try Self.check(identity, store)
+        self.store = store
+        self.identity = identity
+        let world = world ?? .live()
+        let replica = try StoreReplica(store)
+        let authenticator = try identity.makeAuthenticator()
+        engine = ReplicationEngine(
+            ReplicationEnvironment(
+                replica: replica, executor: world.executor, connector: world.connector,
+                makeListener: world.makeListener, authenticator: authenticator, policy: identity.policy,
+                randomBytes: store.options.randomBytes,
+                ownActors: {
+                    // A store that cannot tell names none: then the peer takes none for its own.
+                    ((try? replica.ownActors()) ?? []).map { Hello.OwnedActor(actor: $0.id, nonce: $0.nonce) }
+                },
+                watchCommits: { [weak store] router, isWatching in
+                    guard let store else { return 0 }
+                    if isWatching { return try store.observe(.everything, by: router) }
+                    try store.endObserving(by: router)
+                    return 0
+                }))
+    }
+
+    // MARK: Starting and stopping
+
+    /// What to connect to, where to listen, and what to do for peers; changes count from the next ``start()`` on.
+    public var configuration: SyncConfiguration {
+        get { settings.withLock { $0 } }
+        set { settings.withLock { $0 = newValue } }
+    }
+
+    /// Begins to listen and to connect, as ``configuration`` says; does nothing while replication runs.
+    ///
+    /// Returns once this database listens. Connections are opened meanwhile; ``status`` tells of them, also where they
+    /// fail.
+    ///
+    /// - Throws: `DocDBError` with the code `invalidAddress` where a URL or the address to listen at is wrong;
+    ///   `addressInUse` where another program listens there; `certificateInvalid` where the certificate or its key is;
+    ///   `connectionRejected` where the identity forbids listening there; `readOnly`, `databaseClosed`, or `misuse` while
+    ///   replication is being stopped. Nothing has begun then.
+    public func start() throws {
+        try store.checkIsObservable()
+        let configuration = configuration
+        try configuration.check()
+        engine.configure(configuration.replication)
+        try Self.note(identity, store)
+        try engine.start()
+    }
+
+    /// Ends all sessions in order and returns when that is done, after ten seconds at most; does nothing where
+    /// replication does not run.
+    ///
+    /// Subscriptions stay, and count again from the next ``start()`` on. Not to be called within a write.
+    public func stop() {
+        let done = DispatchSemaphore(value: 0)
+        engine.stop { done.signal() }
+        done.wait()
+    }
+
+    /// Ends all sessions in order; the task is suspended until that is done.
+    public func stop() async {
+        await withCheckedContinuation { continuation in engine.stop { continuation.resume() } }
+    }
+
+    /// Tries all URLs again at once: for apps that learn that the network has come back.
+    public func networkDidChange() { engine.nudge() }
+
+    /// Ends replication for good, when the database closes.
+    func close() {
+        stop()
+        engine.statusObservers.end()
+        engine.presenceObservers.end()
+        engine.apartObservers.end()
+    }
+
+    /// Ends replication without waiting, when nobody holds the database any more.
+    func abandon() {
+        let engine = engine
+        engine.stop {
+            engine.statusObservers.end()
+            engine.presenceObservers.end()
+            engine.apartObservers.end()
+        }
+    }
+
+    // MARK: How it stands
+
+    /// How replication stands: connections, peers, subscriptions and what went wrong last.
+    public var status: SyncStatus { SyncStatus(engine.status) }
+
+    /// The status as it changes, beginning with the present one; a busy consumer gets the newest.
+    ///
+    /// ```swift
+    /// for await status in db.sync.statusUpdates where status.isConnected { ... }
+    /// ```
+    public var statusUpdates: SyncUpdates<SyncStatus> {
+        let engine = engine
+        return .newest(engine.statusObservers, of: engine, now: { engine.status }, { SyncStatus($0) })
+    }
+
+    /// Who is connected to whom, as far as this database hears of it.
+    public var presence: PresenceGraph { PresenceGraph(engine.reachablePeers, own: engine.ownStoreID) }
+
+    /// The graph of presence as it changes, beginning with the present one; a busy consumer gets the newest.
+    public var presenceUpdates: SyncUpdates<PresenceGraph> {
+        let engine = engine
+        return .newest(
+            engine.presenceObservers, of: engine, now: { engine.reachablePeers },
+            { PresenceGraph($0, own: engine.ownStoreID) })
+    }
+
+    // MARK: Identities
+
+    /// Checks that a store may be used with an identity.
+    private static func check(_ identity: Database.Identity, _ store: Store) throws {
+        guard case .playground = identity.kind, let former = try store.identityKind(),
+            former != PlaygroundAuthenticator(appID: "").kind
+        else { return }
+        throw DocDBError(
+            .misuse,
+            "the database at \(store.directory.path) has replicated under an identity with secrets, and an offline playground would give them away; use that identity, or another database"
+        )
+    }
+
+    /// Keeps in the store under which kind of identity it was used.
+    private static func note(_ identity: Database.Identity, _ store: Store) throws {
+        let kind = try identity.makeAuthenticator().kind
+        if try store.identityKind() != kind { try store.setIdentityKind(kind) }
+    }
+}

@@ -1,0 +1,73 @@
+import DocDBCore
+import DocDBSync
+import Synchronization
+
+// Who is connected to whom.
+extension ReplicationEngine {
+    /// What the extra bytes of a session are.
+    enum ExtraKind {
+        static let presence: UInt64 = 1
+    }
+
+    /// This peer and all that are connected to it, directly or by others, as last published.
+    package var reachablePeers: [PresenceRecord] { publishedPresence.withLock { $0 } }
+
+    func receiveExtra(_ kind: UInt64, _ bytes: [UInt8], _ connection: Connection) {
+        // Kinds that only newer versions know are passed over.
+        guard kind == ExtraKind.presence else { return }
+        guard let records = try? PresenceCoding.decode(bytes) else {
+            return tell(
+                connection, .close(code: CloseCode.protocolError, message: "news of presence do not decode; update"))
+        }
+        let now = executor.monotonicNanoseconds
+        let heard = presence.receive(records, link: connection.number, now: now)
+        for peer in heard { interests.hear(peer, now: now) }
+        guard !heard.isEmpty else { return }
+        presenceChanged()
+        schedulePresence()
+    }
+
+    /// This peer's own links are others than before.
+    func neighboursChanged() {
+        let established = connections.values.filter(\.isEstablished)
+        let neighbours = established.map {
+            PresenceRecord.Neighbour(
+                peer: $0.peerID, kind: $0.presenceKind, sinceNanoseconds: $0.sinceWallNanoseconds)
+        }
+        if presence.setNeighbours(neighbours, wallNanoseconds: executor.wallNanoseconds) { presenceChanged() }
+        schedulePresence()
+    }
+
+    /// Publishes the graph where it is another than before.
+    func presenceChanged() {
+        let reachable = isRunning ? presence.reachable() : []
+        let isNew = publishedPresence.withLock { published -> Bool in
+            guard published != reachable else { return false }
+            published = reachable
+            return true
+        }
+        if isNew { presenceObservers.tell(reachable) }
+    }
+
+    /// Has news told to neighbours a little later, so that they gather.
+    func schedulePresence() {
+        guard isRunning, !isPresenceScheduled else { return }
+        isPresenceScheduled = true
+        let delay = ReplicationLimits.presenceDelayNanoseconds &+ UInt64(connections.count) &* 20_000_000
+        schedule(key: TimerKey.presence, atNanoseconds: executor.monotonicNanoseconds &+ delay) { engine in
+            engine.isPresenceScheduled = false
+            engine.tellPresence()
+        }
+    }
+
+    private func tellPresence() {
+        guard isRunning else { return }
+        let established = sortedConnections.filter(\.isEstablished)
+        for connection in established {
+            let news = presence.takeNews(
+                link: connection.number, peer: connection.peerID, linkCount: established.count)
+            guard !news.isEmpty else { continue }
+            tell(connection, .extra(kind: ExtraKind.presence, PresenceCoding.encode(news)))
+        }
+    }
+}

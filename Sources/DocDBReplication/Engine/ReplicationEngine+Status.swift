@@ -1,0 +1,107 @@
+import DocDBCore
+import DocDBSync
+import DocDBTransport
+import Synchronization
+
+// Telling how replication stands.
+extension ReplicationEngine {
+    /// How replication stands, as last published.
+    package var status: ReplicationStatus { published.withLock { $0 } }
+
+    /// Publishes the status if it may be another, at once where there are few links, at most 20 times a second where there
+    /// are a thousand.
+    func publishIfNeeded() {
+        guard isStatusDirty, !isStatusScheduled else { return }
+        let now = executor.monotonicNanoseconds
+        let earliest = publishedNanoseconds &+ UInt64(connections.count) &* 50_000
+        guard earliest > now, connections.count > 32 else { return publish() }
+        isStatusScheduled = true
+        schedule(key: TimerKey.status, atNanoseconds: earliest) { engine in
+            engine.isStatusScheduled = false
+            engine.publish()
+        }
+    }
+
+    func publish() {
+        isStatusDirty = false
+        publishedNanoseconds = executor.monotonicNanoseconds
+        let status = makeStatus()
+        let isNew = published.withLock { published -> Bool in
+            guard published != status else { return false }
+            published = status
+            return true
+        }
+        if isNew { statusObservers.tell(status) }
+    }
+
+    private func makeStatus() -> ReplicationStatus {
+        var status = ReplicationStatus()
+        switch lifecycle.withLock({ $0.phase }) {
+        case .stopped: status.phase = .stopped
+        case .running: status.phase = .running
+        case .stopping: status.phase = .stopping
+        }
+        status.listening = listener?.boundAddress
+        status.lastError = lastError
+        status.dials = dialers.map(dialStatus)
+        let connected = connections.values.filter(\.isEstablished).map { peerStatus($0, isConnected: true) }
+        let known = Set(connected.map(\.storeID))
+        status.peers = (connected + formerPeers.filter { !known.contains($0.storeID) }).sorted {
+            $0.storeID.lexicographicallyPrecedes($1.storeID)
+        }
+        let established = sortedConnections.filter(\.isEstablished)
+        status.subscriptions = subscriptions.map { subscriptionStatus($0, established) }
+        return status
+    }
+
+    private func dialStatus(_ dialer: Dialer) -> DialStatus {
+        let state: DialStatus.State
+        switch dialer.state {
+        case .idle, .connecting: state = .connecting
+        case .open(let number):
+            let connection = connections[number]
+            state = connection?.isEstablished == true ? .connected(peer: connection?.peerID ?? []) : .connecting
+        case .waiting(let time): state = .waiting(untilWallNanoseconds: time)
+        case .redundant(let peer): state = .redundant(peer: peer)
+        case .failed: state = .failed
+        }
+        return DialStatus(url: dialer.url, state: state, lastError: dialer.lastError)
+    }
+
+    private func peerStatus(_ connection: Connection, isConnected: Bool) -> PeerStatus {
+        PeerStatus(
+            storeID: connection.peerID, name: connection.hello.name,
+            operatingSystem: connection.hello.operatingSystem, softwareVersion: connection.hello.softwareVersion,
+            isKeeper: connection.isKeeper, isConnected: isConnected,
+            kind: connection.link.info.kind, remoteAddress: connection.link.info.remoteAddress,
+            isInitiator: connection.link.info.isInitiator, sinceWallNanoseconds: connection.sinceWallNanoseconds,
+            progress: connection.progress, caughtUpSinceWallNanoseconds: connection.caughtUpSinceWallNanoseconds,
+            lastError: connection.error)
+    }
+
+    private func subscriptionStatus(_ subscription: Subscription, _ established: [Connection]) -> SubscriptionStatus {
+        let peers = established.map { connection in
+            SubscriptionStatus.Peer(
+                storeID: connection.peerID,
+                progress: connection.progress
+                    ?? PullProgress(phase: .asking, receivedCount: 0, expectedCount: nil),
+                caughtUpSinceWallNanoseconds: connection.caughtUpSinceWallNanoseconds)
+        }
+        return SubscriptionStatus(
+            id: subscription.id, collection: subscription.collection, predicate: subscription.predicate,
+            policy: subscription.policy, peers: peers)
+    }
+
+    /// Keeps the status of a peer that is connected no more.
+    func rememberPeer(of connection: Connection) {
+        guard !isPeerConnected(connection.peerID) else { return }
+        var status = peerStatus(connection, isConnected: false)
+        status.sinceWallNanoseconds = executor.wallNanoseconds
+        status.caughtUpSinceWallNanoseconds = nil
+        status.progress = nil
+        formerPeers.removeAll { $0.storeID == status.storeID }
+        formerPeers.append(status)
+        if formerPeers.count > ReplicationLimits.rememberedPeerCount { formerPeers.removeFirst() }
+        isStatusDirty = true
+    }
+}
