@@ -5,15 +5,16 @@ import DocDBStorage
 /// An interest with its predicates parsed.
 struct ParsedInterest {
     /// Nil is everything.
-    var filters: [String: Filter]?
+    var filters: [CollectionName: Filter]?
 
     /// - Throws: `DocDBError.invalidPredicate`.
     init(_ interest: Interest) throws(DocDBError) {
         guard case .collections(let elements) = interest else { return }
-        var filters: [String: Filter] = [:]
+        var filters: [CollectionName: Filter] = [:]
         for element in elements {
             let filter = try Filter.parse(element.predicate)
-            filters[element.collection] = filters[element.collection].map { Filter.any(of: [$0, filter]) } ?? filter
+            let name = CollectionName(element.collection)
+            filters[name] = filters[name].map { Filter.any(of: [$0, filter]) } ?? filter
         }
         self.filters = filters
     }
@@ -21,7 +22,7 @@ struct ParsedInterest {
     /// The filter of a collection; nil where nothing of it is meant.
     func filter(_ collection: String) -> Filter? {
         guard let filters else { return .everything }
-        return filters[collection]
+        return filters[CollectionName(collection)]
     }
 }
 
@@ -31,24 +32,25 @@ extension Interest {
     /// - Throws: `DocDBError.invalidPredicate`.
     package static func union(_ interests: [Interest]) throws(DocDBError) -> Interest {
         if interests.contains(.everything) { return .everything }
-        var predicates: [String: Set<String>] = [:]
+        var predicates: [CollectionName: Set<[UInt8]>] = [:]
         for case .collections(let elements) in interests {
             for element in elements {
-                predicates[element.collection, default: []].insert(try Filter.parse(element.predicate).description)
+                predicates[CollectionName(element.collection), default: []].insert(
+                    Array(try Filter.parse(element.predicate).description.utf8))
             }
         }
         var elements: [Element] = []
-        for (collection, texts) in predicates.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+        for (name, texts) in predicates.sorted(by: { $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8) }) {
             let everything = Filter.everything.description
             var predicate = everything
-            if !texts.contains(everything) {
+            if !texts.contains(Array(everything.utf8)) {
                 var filters: [Filter] = []
-                for text in texts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-                    filters.append(try Filter.parse(text))
+                for text in texts.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+                    filters.append(try Filter.parse(String(decoding: text, as: UTF8.self)))
                 }
                 predicate = Filter.any(of: filters).description
             }
-            elements.append(Element(collection: collection, predicate: predicate))
+            elements.append(Element(collection: name.text, predicate: predicate))
         }
         return .collections(elements)
     }

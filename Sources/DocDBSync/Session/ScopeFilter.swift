@@ -1,5 +1,6 @@
 package import DocDBCore
 import DocDBQuery
+import DocDBStorage
 
 /// What a peer wants AND may have, compiled for the bodies of one store.
 ///
@@ -80,7 +81,7 @@ package final class ScopeFilter {
     package var scope: SessionScope {
         if isEverything { return SessionScope(filters: [], isEverything: true) }
         let collections = Set((wanted.filters ?? [:]).keys).union((permitted.filters ?? [:]).keys)
-        let filters = collections.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let filters = collections.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             .compactMap { collection in filter(collection).map { (collection: collection, filter: $0) } }
         return SessionScope(filters: filters, isEverything: false)
     }

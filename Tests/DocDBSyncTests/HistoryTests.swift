@@ -1,0 +1,51 @@
+import DocDBCore
+import DocDBSync
+import Foundation
+import Testing
+
+/// Random histories of real sessions over replicas in memory, as `protocol_model.py` runs them.
+@Suite("Histories of sessions")
+struct HistoryTests {
+    /// Runs one history; returns what it has shown to be broken.
+    static func violation(seed: UInt64, steps: Int, disabledRules: Set<SyncRule> = []) -> (
+        HistoryWorld, HistoryViolation?
+    ) {
+        let world = HistoryWorld(seed: seed, disabledRules: disabledRules)
+        do {
+            try world.run(steps: steps)
+        } catch let violation as HistoryViolation {
+            return (world, violation)
+        } catch {
+            return (world, HistoryViolation("E", "\(error)"))
+        }
+        return (world, nil)
+    }
+
+    static func number(_ name: String, _ standard: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
+    }
+
+    @Test("Random histories of faults converge and break no invariant")
+    func randomHistories() {
+        let first = UInt64(Self.number("DOCDB_HISTORY_FIRST", 0))
+        let count = UInt64(Self.number("DOCDB_HISTORIES", 150))
+        let steps = Self.number("DOCDB_HISTORY_STEPS", 120)
+        var kinds: [String: Int] = [:]
+        var statistics: [String: Int] = [:]
+        for seed in first..<(first + count) {
+            let (world, violation) = Self.violation(seed: seed, steps: steps)
+            statistics.merge(world.statistics) { $0 + $1 }
+            if let violation {
+                kinds[violation.invariant, default: 0] += 1
+                if kinds.values.reduce(0, +) <= 12 {
+                    print("seed \(seed) \(world.topology) steps \(world.trace.count):", violation)
+                }
+                if ProcessInfo.processInfo.environment["DOCDB_HISTORY_SHOW"] == "\(seed)" {
+                    print(world.trace.joined(separator: "\n"))
+                }
+            }
+        }
+        print("histories: \(count), failures \(kinds), \(statistics)")
+        #expect(kinds.isEmpty, "replay with DOCDB_HISTORY_FIRST=seed DOCDB_HISTORIES=1 DOCDB_HISTORY_SHOW=seed")
+    }
+}
