@@ -38,6 +38,11 @@ extension ReplicationEngine {
                 let link = SendableLink(link)
                 self?.enqueue { $0.accept(link.link) }
             }
+            // Known as soon as this returns; all else is published as it happens.
+            published.withLock { status in
+                status.phase = .running
+                status.listening = listener?.boundAddress
+            }
         } catch {
             enqueue { $0.isRunning = false }
             _ = try? environment.watchCommits(router, false)
