@@ -22,6 +22,8 @@ package enum TransportLimits {
     package static let requestSeconds: Int64 = 10
     /// Seconds a handler has to answer a request.
     package static let responseSeconds: Int64 = 60
+    /// Seconds within which a link that was opened must be started.
+    package static let startSeconds: Int64 = 20
     /// Seconds for which what is queued may keep a closing link open.
     package static let closeSeconds: Int64 = 5
     /// Seconds of silence after which a link asks whether the other side is there.

@@ -73,4 +73,78 @@ struct WebSocketLinkTests {
         #expect(here.closes.first?.code == 1009)
         #expect(here.closes.first?.isRemote == true)
     }
+
+    @Test(
+        "A side that does not receive stops the sender, whose queue keeps what the systems between do not",
+        arguments: [false, true])
+    func flowControl(isTLS: Bool) async throws {
+        let network = try TestNetwork(isTLS: isTLS)
+        let client = Recorder()
+        let server = Recorder(keepsFrames: false)
+        let (link, other) = try await network.open(client, server)
+        await server.wait { $0.openCount == 1 }
+        other.setReceiving(false)
+        let frame = patternedBytes(1_048_576)
+        for _ in 0..<64 { link.send(frame) }
+
+        // Another link's frames go to and fro on the same thread meanwhile, so this one has had every chance.
+        let pinger = Recorder()
+        let (first, _) = try await network.open(pinger, Recorder { link, frame in link.send(frame) })
+        for count in 1...200 {
+            first.send([0])
+            await pinger.wait { $0.frames.count == count }
+        }
+        #expect(link.queuedByteCount > 32 * 1_048_576)
+        #expect(server.current.byteCount < 32 * 1_048_576)
+        #expect(client.current.drainCount == 0)
+
+        other.setReceiving(true)
+        await server.wait { $0.byteCount == 64 * 1_048_576 }
+        await client.wait { $0.drainCount == 1 }
+        #expect(link.queuedByteCount <= TransportLimits.lowWaterByteCount)
+        #expect(server.current.closes.isEmpty)
+    }
+
+    @Test("Frames sent from many threads each arrive once and whole")
+    func manyThreads() async throws {
+        let network = try TestNetwork()
+        let server = Recorder()
+        let (link, _) = try await network.open(Recorder(), server)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask { for index in 0..<250 { link.send([UInt8(task), UInt8(index)]) } }
+            }
+        }
+        let state = await server.wait { $0.frames.count == 2000 }
+        for task in 0..<8 {
+            #expect(state.frames.filter { $0[0] == UInt8(task) }.map { $0[1] } == (0..<250).map { UInt8($0) })
+        }
+    }
+
+    @Test("A link that nobody starts takes nothing, and one that starts late has lost nothing")
+    func lateStart() async throws {
+        let network = try TestNetwork()
+        let client = Recorder()
+        let first = try await network.transport.connect(to: network.url)
+        first.start(client)
+        for index in 0..<100 { first.send([UInt8(index)]) }
+        let second = await network.accepted.next()
+        let server = Recorder()
+        second.start(server)
+        let state = await server.wait { $0.frames.count == 100 }
+        #expect(state.frames == (0..<100).map { [UInt8($0)] })
+        #expect(state.misplacedCount == 0)
+    }
+
+    @Test("An end whose other end does not read closes after the time-out, with the reason it was given")
+    func stalledClose() async throws {
+        let network = try TestNetwork()
+        let client = Recorder()
+        let (link, other) = try await network.open(client, Recorder(keepsFrames: false))
+        other.setReceiving(false)
+        for _ in 0..<32 { link.send(patternedBytes(1_048_576)) }
+        link.close(.goingAway())
+        let state = await client.wait { !$0.closes.isEmpty }
+        #expect(state.closes == [.goingAway()])
+    }
 }

@@ -43,7 +43,7 @@ final class HTTPExchange: @unchecked Sendable {
         }
         bodyByteCount = length ?? 0
         request = HTTPRequest(
-            method: head.method, path: head.path, query: head.value(WSI_TOKEN_HTTP_URI_ARGS) ?? "",
+            method: head.method, path: head.path, query: head.query,
             headers: head.headers, remoteAddress: remoteAddress)
         // The library reports the end of a body, an empty one of POST included.
         if bodyByteCount == 0, head.method != "POST" || length == nil { complete() }
@@ -53,11 +53,13 @@ final class HTTPExchange: @unchecked Sendable {
     func handle(_ event: ServiceEvent) -> Int32 {
         switch event.reason {
         case LWS_CALLBACK_HTTP_BODY:
-            guard !isComplete, let body = request?.body.count, event.count <= bodyByteCount - body else { return -1 }
+            guard !isComplete else { return 0 }
+            guard let body = request?.body.count, event.count <= bodyByteCount - body else { return -1 }
             request?.body.append(
                 contentsOf: UnsafeRawBufferPointer(start: event.input, count: event.input == nil ? 0 : event.count))
             return 0
         case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+            guard !isComplete else { return 0 }
             guard request?.body.count == bodyByteCount else { return -1 }
             complete()
             return 0
@@ -70,11 +72,12 @@ final class HTTPExchange: @unchecked Sendable {
 
     func didEnd() { handle = nil }
 
-    /// Hands the request over; whatever else the client sends is not read.
+    /// Hands the request over.
+    ///
+    /// Receiving goes on: the library calls no writer of HTTP while it is stopped.
     private func complete() {
-        guard !isComplete, let handle, let request, let handler = acceptor.options.requestHandler else { return }
+        guard !isComplete, let request, let handler = acceptor.options.requestHandler else { return }
         isComplete = true
-        lws_rx_flow_control(handle, 0)
         handler(request) { [weak self] response in self?.respond(response) }
     }
 

@@ -23,12 +23,25 @@ struct HTTPHead {
 
     private static func value(_ token: lws_token_indexes, _ handle: OpaquePointer) -> String? {
         let count = Int(lws_hdr_total_length(handle, token))
-        // Parts of a query are joined with a character each, which the total does not count.
         guard count > 0, count <= TransportLimits.requestHeadByteCount else { return nil }
+        // Parts of a header are joined with a character each, which the total does not count.
         var bytes = [CChar](repeating: 0, count: count + 256)
         let copied = lws_hdr_copy(handle, &bytes, Int32(bytes.count), token)
         guard copied > 0, Int(copied) <= bytes.count else { return nil }
         return String(decoding: bytes[..<Int(copied)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// What follows the `?`, percent-decoded; empty where there is nothing.
+    var query: String {
+        var parts: [String] = []
+        var bytes = [CChar](repeating: 0, count: TransportLimits.requestHeadByteCount)
+        while true {
+            let count = lws_hdr_copy_fragment(
+                handle, &bytes, Int32(bytes.count), WSI_TOKEN_HTTP_URI_ARGS, Int32(parts.count))
+            guard count > 0, Int(count) < bytes.count else { break }
+            parts.append(String(decoding: bytes[..<Int(count)].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        }
+        return parts.joined(separator: "&")
     }
 
     /// The length that the head states for the body; nil where it states none, or one that is no number.

@@ -4,7 +4,7 @@ package struct HTTPRequest: Sendable, Hashable {
     package var method: String
     /// The path, percent-decoded, without the query.
     package var path: String
-    /// What follows the `?`, as it came; empty where there is none.
+    /// What follows the `?`, percent-decoded; empty where there is none.
     package var query: String
     /// Values by header name, in lower case; only `HTTPRequest.headerNames` are kept.
     package var headers: [String: String]

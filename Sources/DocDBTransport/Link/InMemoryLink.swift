@@ -92,7 +92,9 @@ package final class InMemoryLink: Link {
         }
         guard isFirst else { return }
         queue.async { self.pump() }
-        queue.asyncAfter(deadline: .now() + .seconds(Int(TransportLimits.closeSeconds))) { self.finish(reason) }
+        queue.asyncAfter(deadline: .now() + .seconds(Int(TransportLimits.closeSeconds))) { [weak self] in
+            self?.finish(reason)
+        }
     }
 }
 

@@ -80,7 +80,7 @@ final class ClientAttempt: ConnectionAttempt, @unchecked Sendable {
             return
         }
         self.url = url
-        deadline = ServiceLoop.currentSeconds + Int64(max(1, min(options.timeoutSeconds, 86_400)).rounded(.up))
+        deadline = loop.refreshNow() + Int64(max(1, min(options.timeoutSeconds, 86_400)).rounded(.up))
         loop.enter(self)
         if let numeric = try? Resolver.addresses(of: url.host, port: url.port, isNumeric: true) {
             addresses = numeric[...]

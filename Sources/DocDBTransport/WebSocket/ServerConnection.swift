@@ -25,7 +25,7 @@ final class ServerConnection: ServiceConnection {
         self.acceptor = acceptor
         self.address = address
         self.refusal = refusal
-        deadline = acceptor.loop.now + acceptor.options.requestSeconds
+        deadline = acceptor.loop.refreshNow() + acceptor.options.requestSeconds
     }
 
     func handle(_ event: ServiceEvent) -> Int32 {
@@ -63,6 +63,7 @@ final class ServerConnection: ServiceConnection {
 
     /// Allows the wish for a WebSocket, or answers it with why not.
     private func confirmUpgrade(_ event: ServiceEvent) -> Int32 {
+        guard exchange == nil else { return -1 }
         let head = HTTPHead(event.handle)
         if let response = refusal(of: head, event) { return HTTPExchange.answer(response, event.handle) }
         return 0
@@ -100,18 +101,22 @@ final class ServerConnection: ServiceConnection {
 
     private func serve(_ event: ServiceEvent) -> Int32 {
         if event.reason == LWS_CALLBACK_HTTP {
-            guard exchange == nil else { return -1 }
+            // A connection serves one request; further ones are read and come to nothing.
+            guard exchange == nil else { return 0 }
             let head = HTTPHead(event.handle)
             if let response = refusal(of: head) { return HTTPExchange.answer(response, event.handle) }
             exchange = HTTPExchange(acceptor: acceptor, remoteAddress: address.host)
-            let result = exchange?.begin(head, event.handle) ?? -1
-            deadline = acceptor.loop.now + acceptor.options.requestSeconds
-            return result
+            return limited(exchange?.begin(head, event.handle) ?? -1)
         }
+        let wasComplete = exchange?.isComplete ?? true
         let result = exchange?.handle(event) ?? -1
-        if exchange?.isComplete == true, let deadline, deadline < acceptor.loop.now + acceptor.options.responseSeconds {
-            self.deadline = acceptor.loop.now + acceptor.options.responseSeconds
-        }
+        return wasComplete ? result : limited(result)
+    }
+
+    /// Sets the time that what comes next may take: the rest of the request, or the answer.
+    private func limited(_ result: Int32) -> Int32 {
+        guard exchange?.isComplete == true else { return result }
+        deadline = acceptor.loop.now + acceptor.options.responseSeconds
         return result
     }
 

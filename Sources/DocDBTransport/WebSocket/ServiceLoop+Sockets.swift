@@ -4,6 +4,13 @@ import DocDBCore
 
 // Sockets and what they share; on the service thread.
 extension ServiceLoop {
+    /// Brings `now` up to date; for what sets time-outs, as `now` stands still while there is nothing to sweep.
+    @discardableResult
+    func refreshNow() -> Int64 {
+        now = Self.currentSeconds
+        return now
+    }
+
     /// Enters a connection and gives it the number by which the library names it.
     func enter(_ connection: any ServiceConnection) -> UInt {
         lastID += 1
@@ -39,13 +46,12 @@ extension ServiceLoop {
     private func startSweeping() {
         guard !isSweeping, let context else { return }
         isSweeping = true
-        now = Self.currentSeconds
         lws_sul_schedule(context, 0, timerList, sweepCallback, 1_000_000)
     }
 
     fileprivate func sweep() {
         isSweeping = false
-        now = Self.currentSeconds
+        refreshNow()
         for connection in Array(connections.values) { connection.sweep(now: now) }
         for attempt in Array(attempts.values) { attempt.sweep(now: now) }
         if !connections.isEmpty || !attempts.isEmpty { startSweeping() }

@@ -152,8 +152,13 @@ extension WebSocketLink {
             if now >= closeDeadline { docdb_lws_kill(handle) }
             return
         }
+        guard hasStarted else {
+            // Nobody reads from it, so nobody would see it end either.
+            if now - lastReceived >= TransportLimits.startSeconds { docdb_lws_kill(handle) }
+            return
+        }
         // Who does not read cannot tell whether the other side is silent.
-        guard hasStarted, outgoing.withLock({ $0.isReceiving }) else { return }
+        guard outgoing.withLock({ $0.isReceiving }) else { return }
         let silence = now - lastReceived
         if silence >= options.silenceSeconds {
             if reason == nil { reason = .silent }
