@@ -105,4 +105,139 @@ struct CommitObservationTests {
         try store.put(["_id": 2], in: composed)
         #expect(recorder.take().joined().map(\.id) == [2])
     }
+
+    /// Notes what an observer of all changes hears, with the store's own numbers.
+    final class Follower: CommitObserver {
+        struct Heard: Equatable {
+            var collection: Int64
+            var key: Int64
+            var first: Int64
+            var peer: Int64 = 0
+            var isEviction = false
+            var isInvisible = false
+        }
+        let commits = Mutex<[[Heard]]>([])
+        let returned = Mutex<[[Int64]]>([])
+        let closeCount = Mutex(0)
+
+        func didCommit(_ changes: CommittedChanges) -> ObservedCollections? {
+            let heard = changes.changes.map {
+                Heard(
+                    collection: $0.storeCollection, key: $0.key, first: $0.firstSequence, peer: $0.peer,
+                    isEviction: $0.isEviction, isInvisible: $0.isInvisible)
+            }
+            commits.withLock { $0.append(heard) }
+            returned.withLock {
+                $0.append(contentsOf: changes.returned.map { [$0.storeCollection, $0.key] + $0.toldBy })
+            }
+            return nil
+        }
+
+        func didClose() { closeCount.withLock { $0 += 1 } }
+
+        func take() -> [[Heard]] {
+            commits.withLock { commits in
+                defer { commits = [] }
+                return commits
+            }
+        }
+    }
+
+    @Test("tells one that hears of everything the store's numbers, evictions, and what nobody sees")
+    func everything() throws {
+        let place = TemporaryStore("observe")
+        let store = try place.open()
+        try store.put(["_id": 1], in: "before")
+        let follower = Follower()
+        #expect(try store.observe(.everything, by: follower) == 1)
+        try store.put(["_id": 1, "a": 1])
+        try store.put(["_id": 1], in: "before")
+        try store.put(["_id": 2], in: "before")
+        #expect(
+            follower.take() == [
+                [.init(collection: 2, key: 1, first: 2)], [.init(collection: 1, key: 2, first: 3)],
+            ], "the second write changed nothing")
+        _ = try store.write { try $0.remove(1) }
+        #expect(follower.take() == [[.init(collection: 2, key: 1, first: 4)]])
+        let peer = try addPeer(store)
+        try store.write { transaction in
+            var state = DocumentState()
+            let remote = ActorID(high: 9, low: 9)
+            let stamp = Stamp(time: HybridTime(rawValue: 1 << 20), actor: remote)
+            try [UInt8(0xA0)].withUnsafeBytes {
+                try state.set(UnsafeRawBufferPointer(start: nil, count: 0), to: $0, stamp: stamp)
+            }
+            state.delete(stamp: Stamp(time: HybridTime(rawValue: 2 << 20), actor: remote), forgets: true)
+            _ = try [UInt8(3)].withUnsafeBytes { id in
+                let key = try transaction.makeKey(collection: 2, id: id)
+                return try transaction.storeRemote(state, collection: 2, key: key, id: id, peer: peer)
+            }
+        }
+        #expect(
+            follower.take() == [[.init(collection: 2, key: 2, first: 5, peer: peer, isInvisible: true)]])
+        try store.put(["_id": 4])
+        _ = try store.write { transaction in
+            _ = try transaction.setTold(peer: peer, collection: 2, key: 3, StateDigest(high: 1, low: 2))
+            return try transaction.evict(4)
+        }
+        #expect(follower.take().last == [.init(collection: 2, key: 3, first: 7, isEviction: true)])
+        #expect(follower.returned.withLock { $0.isEmpty })
+        try store.put(["_id": 4, "back": true])
+        #expect(follower.returned.withLock { $0 } == [[2, 3, peer]])
+        #expect(try store.verify().isEmpty)
+    }
+
+    private func addPeer(_ store: Store) throws -> Int64 {
+        try store.write { transaction in
+            try transaction.context.connection.execute(
+                "INSERT INTO peers (store_id, name, is_keeper, last_seen, acknowledged_seq, epoch) VALUES (x'01', '', 0, 0, 0, 0)"
+            )
+            return try #require(try transaction.context.connection.integer("SELECT number FROM peers"))
+        }
+    }
+
+    @Test("serves several observers, each with what it asked for, and tells each that the store has closed once")
+    func several() throws {
+        let place = TemporaryStore("observe")
+        let store = try place.open()
+        let recorder = Recorder(store.names)
+        let (all, some) = (Follower(), Follower())
+        try store.observe(.everything, by: all)
+        try store.observe(.numbered(["cars": 70]), by: recorder)
+        try store.observe(.named(["shops"]), by: some)
+        do {
+            let gone = Follower()
+            try store.observe(.everything, by: gone)
+        }
+        try store.put(["_id": 1, "a": 1])
+        try store.put(["_id": 1], in: "shops")
+        #expect(recorder.take() == [[.init(id: 1, before: nil, after: ["a": 1])]])
+        #expect(all.take().count == 2)
+        #expect(some.take() == [[.init(collection: 2, key: 1, first: 2)]])
+        try store.observe(.named([]), by: all)
+        try store.endObserving(by: some)
+        try store.put(["_id": 2], in: "shops")
+        #expect(all.take().isEmpty && some.take().isEmpty)
+        try store.close()
+        #expect(all.closeCount.withLock { $0 } == 1)
+        #expect(some.closeCount.withLock { $0 } == 0)
+    }
+
+    @Test("gives a collection whose creation was rolled back no number that another then has")
+    func rolledBackCollection() throws {
+        let place = TemporaryStore("observe")
+        let store = try place.open()
+        let follower = Follower()
+        try store.observe(.named(["wanted"]), by: follower)
+        #expect(throws: Abort.self) {
+            try store.write { transaction in
+                try transaction.put(["_id": 1], in: "wanted")
+                throw Abort()
+            }
+        }
+        try store.put(["_id": 1], in: "other")
+        #expect(follower.take().isEmpty)
+        try store.put(["_id": 1], in: "wanted")
+        #expect(follower.take() == [[.init(collection: 2, key: 1, first: 2)]])
+    }
 }

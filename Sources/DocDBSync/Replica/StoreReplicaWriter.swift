@@ -38,6 +38,9 @@ package final class StoreReplicaWriter: StoreReplicaReader, ReplicaWriter {
 
     package var now: UInt64 { transaction.now }
 
+    /// The number that this commit gets where it changes a document.
+    package var transactionSequence: Int64 { transaction.sequence }
+
     // MARK: Documents
 
     package func makeCollection(named name: String) throws -> Int64 { try transaction.makeCollection(named: name) }
