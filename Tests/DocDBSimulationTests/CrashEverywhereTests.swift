@@ -75,6 +75,7 @@ struct CrashEverywhereTests {
                     }
                     try history.commit()
                 }
+                #expect(try history.db().statistics().log.blockCount > 0)
             }
         },
         Task("the creation of an index") {

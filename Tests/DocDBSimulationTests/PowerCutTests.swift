@@ -75,7 +75,7 @@ struct PowerCutTests {
         }
     }
 
-    @Test("keeps what was durable, a prefix of the rest, and no time twice", arguments: 0..<300 as Range<UInt64>)
+    @Test("keeps what was durable, a prefix of the rest, and no time twice", arguments: 0..<200 as Range<UInt64>)
     func survives(seed: UInt64) throws {
         var run = Run(seed: seed)
         for round in 0..<3 { try run.round(round) }

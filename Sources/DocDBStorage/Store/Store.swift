@@ -50,7 +50,8 @@ package final class Store: Sendable {
             return
         }
         writer = try StoreWriter(
-            connection: opened.connection, lock: lock, directory: directory, options: options, names: names,
+            connection: opened.connection, lock: lock, hadWriteAheadLog: opened.hadWriteAheadLog, directory: directory,
+            options: options, names: names,
             actors: actors, catalog: catalog, storeID: storeID, readers: readers)
     }
 
@@ -105,12 +106,15 @@ package final class Store: Sendable {
         var connection: SQLiteConnection
         var lock: StoreLock?
         var isImmutable = false
+        /// Whether there was a write-ahead log before the connection made one.
+        var hadWriteAheadLog = false
     }
 
     private static func connect(_ directory: StoreDirectory, _ options: StoreOptions) throws(DocDBError) -> Opened {
         guard options.access != .readOnly else { return try connectForReading(directory, options) }
         let isNew = try directory.prepare(creating: options.access == .readWriteCreate)
         let lock = try StoreLock(directory)
+        let hadWriteAheadLog = directory.fileSystem.kind(of: directory.writeAheadLog) == .file
         let connection = try SQLiteConnection(
             path: directory.database, mode: .readWriteCreate, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds,
             fileSystem: directory.fileSystem)
@@ -128,7 +132,7 @@ package final class Store: Sendable {
             PRAGMA temp_store = MEMORY;
             """)
         try StoreMigration.migrate(connection, directory, options)
-        return Opened(connection: connection, lock: lock)
+        return Opened(connection: connection, lock: lock, hadWriteAheadLog: hadWriteAheadLog)
     }
 
     private static func connectForReading(

@@ -54,7 +54,8 @@ final class StoreWriter: @unchecked Sendable {
     private var isClosed = false
 
     init(
-        connection: SQLiteConnection, lock: StoreLock, directory: StoreDirectory, options: StoreOptions,
+        connection: SQLiteConnection, lock: StoreLock, hadWriteAheadLog: Bool, directory: StoreDirectory,
+        options: StoreOptions,
         names: FieldNames, actors: ActorTable, catalog: Catalog, storeID: [UInt8], readers: ReaderPool
     ) throws(DocDBError) {
         storeLock = lock
@@ -69,7 +70,8 @@ final class StoreWriter: @unchecked Sendable {
             connection: connection, names: names, actors: actors, catalog: catalog, path: directory.path)
         connection.action = "write to \(directory.path)"
         changeLog = try ChangeLog(connection: connection)
-        session = try WriterSession(connection: connection, directory: directory)
+        session = try WriterSession(
+            connection: connection, directory: directory, hadWriteAheadLog: hadWriteAheadLog)
         state = State(
             lastTime: session.reservedTime, actor: try session.currentActor(connection, actors), catalog: catalog,
             log: changeLog.state, persistedNameCount: names.count, persistedActorCount: actors.count)

@@ -4,14 +4,16 @@ import Synchronization
 /// What a store does once per opening, before its first write, and at its end: incarnations, actors, reserved times.
 ///
 /// A store that was copied or restored no longer matches its incarnation file (by nonce, inode and time of change) and
-/// takes a new actor. One that was not closed in order begins a new incarnation of its change log.
+/// takes a new actor. One that was not closed in order begins a new incarnation of its change log; where it has lost its
+/// write-ahead log too, it may have lost commits that others know, and takes a new actor.
 struct WriterSession {
     /// No stamp passes this time before it has been raised on the disk.
     private(set) var reservedTime: HybridTime
     private var hasBegun = false
     /// Whether the store was closed in order when it was used last.
     let wasClean: Bool
-    private let isCopied: Bool
+    /// Whether others may know changes of the actor that this store does not.
+    private let mustChangeActor: Bool
 
     /// How far ahead of use times are reserved.
     private static let reservationNanoseconds: UInt64 = 30_000_000_000
@@ -19,11 +21,14 @@ struct WriterSession {
     private static let reservationMarginNanoseconds: UInt64 = 10_000_000_000
     private static let nonceByteCount = 16
 
-    init(connection: SQLiteConnection, directory: StoreDirectory) throws(DocDBError) {
+    init(
+        connection: SQLiteConnection, directory: StoreDirectory, hadWriteAheadLog: Bool
+    ) throws(DocDBError) {
         reservedTime = HybridTime(
             rawValue: UInt64(bitPattern: try StoreMetadata.integer(.clockReserved, connection) ?? 0))
         wasClean = try StoreMetadata.integer(.isClean, connection) != 0
-        isCopied = try !Self.matchesIncarnation(connection, directory)
+        let isSame = try Self.matchesIncarnation(connection, directory)
+        mustChangeActor = !isSame || (!wasClean && !hadWriteAheadLog)
     }
 
     /// The actor that wrote last, or nil for a store nothing was written to.
@@ -89,8 +94,8 @@ struct WriterSession {
                 Self.reservationMarginNanoseconds + Self.reservationNanoseconds,
                 to: max(writer.now, reservedTime.rawValue)))
         let isOwnActor = try writer.isActorOfPeerKey()
-        let newActor = isCopied || !isOwnActor ? writer.deriveActor() : nil
-        let beginsIncarnation = !wasClean || isCopied
+        let newActor = mustChangeActor || !isOwnActor ? writer.deriveActor() : nil
+        let beginsIncarnation = !wasClean || mustChangeActor
         try writer.commitDurably { () throws(DocDBError) in
             try StoreMetadata.set(.incarnationNonce, nonce, connection)
             try StoreMetadata.set(.incarnationInode, identity.inode, connection)
