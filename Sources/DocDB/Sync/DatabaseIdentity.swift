@@ -47,7 +47,7 @@ extension Database {
         /// - Parameters:
         ///   - appID: a name of the app, such as `com.example.cars`.
         ///   - key: at least 32 random bytes, such as `openssl rand 32` makes; opening a database with fewer throws
-        ///     `invalidKey`.
+        ///     `invalidValue`.
         public static func sharedKey(appID: String, key: [UInt8]) -> Identity {
             Identity(appID: appID, kind: .sharedKey(key))
         }

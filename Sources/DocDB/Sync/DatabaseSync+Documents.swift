@@ -86,6 +86,12 @@ public struct SyncDocument: Hashable, Sendable {
     public let collection: String
     /// The document's id.
     public let id: DocumentID
+
+    /// Names a document.
+    public init(collection: String, id: DocumentID) {
+        self.collection = collection
+        self.id = id
+    }
 }
 
 extension DocumentID {

@@ -61,6 +61,7 @@ extension SyncStatus.Peer {
             peer.isConnected
             ? peer.progress.map { SyncStatus.Progress($0, caughtUpSince: peer.caughtUpSinceWallNanoseconds) } ?? .asking
             : nil
+        acknowledgedThrough = peer.acknowledgedThrough
         lastProblem = peer.lastError.map(SyncStatus.Problem.init)
     }
 }

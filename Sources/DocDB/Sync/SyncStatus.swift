@@ -114,6 +114,9 @@ public struct SyncStatus: Equatable, Sendable {
         public let since: HybridTime
         /// How far the pull from the peer has come; nil where they are not connected.
         public let progress: Progress?
+        /// The newest commit of this database up to which the peer has acknowledged all that concerns it since the two are
+        /// connected; zero before the first acknowledgement.
+        public let acknowledgedThrough: Int64
         /// What went wrong last with this peer, if anything.
         public let lastProblem: Problem?
     }

@@ -35,6 +35,8 @@ final class Connection {
     /// What the peer was asked for last, and what it asks for.
     var sentInterest: [AnnouncedInterest] = []
     var progress: PullProgress?
+    /// The newest own commit up to which the peer has acknowledged all that concerns it, in this session.
+    var acknowledgedThrough: Int64 = 0
     var caughtUpSinceWallNanoseconds: UInt64?
     /// Bytes sent since the session last heard that the link keeps up.
     var unconfirmedByteCount = 0

@@ -24,7 +24,9 @@ extension ReplicationEngine {
             tell(connection, .scoped)
         case .applied(let count, _): didApply(count, from: connection)
         case .progress(let progress): didProgress(connection, progress)
-        case .acknowledged:
+        case .acknowledged(let sequence):
+            connection.acknowledgedThrough = max(connection.acknowledgedThrough, sequence)
+            isStatusDirty = true
             // Only keepers' acknowledgements permit evictions. Sessions defer evictions themselves, too.
             if connection.isKeeper { retryDeferredEvictions() }
         case .apart(let document):

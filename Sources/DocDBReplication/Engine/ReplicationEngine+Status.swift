@@ -76,7 +76,7 @@ extension ReplicationEngine {
             kind: connection.link.info.kind, remoteAddress: connection.link.info.remoteAddress,
             isInitiator: connection.link.info.isInitiator, sinceWallNanoseconds: connection.sinceWallNanoseconds,
             progress: connection.progress, caughtUpSinceWallNanoseconds: connection.caughtUpSinceWallNanoseconds,
-            lastError: connection.error)
+            acknowledgedThrough: connection.acknowledgedThrough, lastError: connection.error)
     }
 
     private func subscriptionStatus(_ subscription: Subscription, _ established: [Connection]) -> SubscriptionStatus {

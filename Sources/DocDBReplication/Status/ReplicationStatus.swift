@@ -78,6 +78,8 @@ package struct PeerStatus: Equatable, Sendable {
     package var progress: PullProgress?
     /// Since when all that the peer has told has been applied, in nanoseconds since 1970; nil while it has not.
     package var caughtUpSinceWallNanoseconds: UInt64?
+    /// The newest commit of this store up to which the peer has acknowledged all that concerns it, in this session.
+    package var acknowledgedThrough: Int64
     package var lastError: StatusError?
 }
 

@@ -67,4 +67,19 @@ final class SyncPeer: Sendable {
         }
         throw CancellationError()
     }
+
+    /// Waits until a condition holds that changes with the status of any of some peers.
+    static func wait(_ peers: SyncPeer..., until condition: @escaping @Sendable () throws -> Bool) async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for peer in peers {
+                group.addTask {
+                    for await _ in peer.sync.statusUpdates where try condition() { return true }
+                    return false
+                }
+            }
+            let holds = try await group.next() ?? false
+            group.cancelAll()
+            if !holds { throw CancellationError() }
+        }
+    }
 }

@@ -1,0 +1,203 @@
+import DocDB
+import Foundation
+import Testing
+
+@Suite("Starting and stopping replication", .timeLimit(.minutes(2)))
+struct SyncLifecycleTests {
+    @Test(
+        "a port in use, a wrong URL, a wrong address and a missing certificate are told by start, and nothing has begun"
+    )
+    func wrongConfigurations() throws {
+        let first = try SyncPeer("first")
+        _ = try first.listen()
+        let second = try SyncPeer("second")
+        second.sync.configuration.listen = .init(port: try #require(first.sync.status.listeningPort))
+        #expect(errorCode { try second.sync.start() } == .addressInUse)
+        second.sync.configuration.listen = .init(address: "not an address", port: 0)
+        #expect(errorCode { try second.sync.start() } == .connectionRejected)
+        second.sync.configuration.listen = .init(address: "0.0.0.0", port: 0)
+        #expect(errorCode { try second.sync.start() } == .connectionRejected)
+        second.sync.configuration.listen = .init(port: 0, certificateFile: "/nowhere/a.pem", keyFile: "/nowhere/a.key")
+        #expect(errorCode { try second.sync.start() } == .certificateInvalid)
+        second.sync.configuration.listen = .init(port: 0, certificateFile: "/nowhere/a.pem")
+        #expect(errorCode { try second.sync.start() } == .certificateInvalid)
+        second.sync.configuration.listen = nil
+        for url in ["http://127.0.0.1", "ws://", "cars", "ws://127.0.0.1:99999"] {
+            second.sync.configuration.connect = [url]
+            #expect(errorCode { try second.sync.start() } == .invalidAddress)
+        }
+        #expect(second.sync.status.phase == .stopped)
+        second.sync.configuration.connect = []
+        second.sync.configuration.listen = .init(port: 0)
+        try second.sync.start()
+        #expect(second.sync.status.phase == .running)
+    }
+
+    @Test("a database without an identity says so, and a short key is refused")
+    func identities() throws {
+        let place = try TemporaryDatabase()
+        let error = docDBError { try place.cars.findAll().subscribe() }
+        #expect(error?.code == .misuse)
+        #expect(error?.message.contains("identity") == true)
+        let path = TemporaryDirectory.make() + "/short.docdb"
+        #expect(
+            errorCode { try Database(at: path, identity: .sharedKey(appID: "a", key: [1, 2, 3])) } == .invalidValue)
+        #expect(errorCode { try Database(at: path, identity: .offlinePlayground(appID: "")) } == .misuse)
+    }
+
+    @Test("a database that has replicated under a shared key refuses the playground")
+    func betrayal() throws {
+        let path = TemporaryDirectory.make() + "/secret.docdb"
+        let key = [UInt8](repeating: 7, count: 32)
+        let db = try Database(at: path, identity: .sharedKey(appID: "a", key: key))
+        db.sync.configuration.listen = .init(port: 0)
+        try db.sync.start()
+        try db.close()
+        #expect(errorCode { try Database(at: path, identity: .offlinePlayground(appID: "a")) } == .misuse)
+        let again = try Database(at: path, identity: .sharedKey(appID: "a", key: key))
+        try again.close()
+    }
+
+    @Test("peers that do not fit together say why", arguments: ["key", "app", "kind"])
+    func refusals(_ what: String) async throws {
+        let key = [UInt8](0..<32)
+        let hub = try SyncPeer("hub", identity: .sharedKey(appID: SyncPeer.appID, key: key))
+        let identity: Database.Identity
+        let code: DocDBError.Code
+        switch what {
+        case "key": (identity, code) = (.sharedKey(appID: SyncPeer.appID, key: [UInt8](1..<33)), .proofFailed)
+        case "app": (identity, code) = (.sharedKey(appID: "another", key: key), .connectionRejected)
+        default: (identity, code) = (.offlinePlayground(appID: SyncPeer.appID), .connectionRejected)
+        }
+        let device = try SyncPeer("device", identity: identity)
+        try device.connect(try hub.listen())
+        try await device.wait { $0.connections.first?.lastProblem?.error.code == code }
+        let problem = try #require(device.sync.status.connections.first?.lastProblem)
+        #expect(problem.error.message.contains("same"))
+        try await hub.wait { $0.lastProblem != nil }
+        #expect(!device.sync.status.isConnected)
+    }
+
+    @Test("a copy of the database's own files is refused, and so is a connection to itself")
+    func copies() async throws {
+        let original = try SyncPeer("original")
+        try original.cars.insert(["_id": 1])
+        try original.db.close()
+        let directory = TemporaryDirectory.make()
+        try FileManager.default.copyItem(atPath: original.path, toPath: directory + "/copy.docdb")
+        let identity = Database.Identity.offlinePlayground(appID: SyncPeer.appID)
+        let db = try Database(at: original.path, identity: identity)
+        let copy = try Database(at: directory + "/copy.docdb", identity: identity)
+        db.sync.configuration.listen = .init(port: 0)
+        try db.sync.start()
+        let url = "ws://127.0.0.1:\(try #require(db.sync.status.listeningPort))"
+        copy.sync.configuration.connect = [url]
+        try copy.sync.start()
+        for await status in copy.sync.statusUpdates {
+            guard let problem = status.connections.first?.lastProblem else { continue }
+            #expect(problem.error.context["close"] == "sameStore")
+            break
+        }
+        await db.sync.stop()
+        try copy.close()
+        try db.close()
+    }
+
+    @Test("a peer comes back by itself when its listener does")
+    func reconnect() async throws {
+        let hub = try SyncPeer("hub")
+        let device = try SyncPeer("device")
+        try device.cars.findAll().subscribe()
+        let url = try hub.listen()
+        try device.connect(url)
+        try await device.wait(\.isConnected)
+        let port = try #require(hub.sync.status.listeningPort)
+        await hub.sync.stop()
+        try await device.wait { !$0.isConnected && $0.peers.count == 1 }
+        try hub.cars.insert(["_id": 1])
+        hub.sync.configuration.listen = .init(port: port)
+        try hub.sync.start()
+        try await device.wait(device.cars.findAll()) { $0 == [1] }
+        #expect(device.sync.status.connections.first?.lastProblem == nil)
+    }
+
+    @Test("closing a database ends its replication and its updates")
+    func close() async throws {
+        let hub = try SyncPeer("hub")
+        let device = try SyncPeer("device")
+        try device.connect(try hub.listen())
+        try await hub.wait(\.isConnected)
+        let updates = device.sync.statusUpdates
+        let ended = Task { for await _ in updates {} }
+        try device.db.close()
+        try await hub.wait { !$0.isConnected }
+        await ended.value
+        #expect(errorCode { try device.sync.start() } == .databaseClosed)
+    }
+
+    @Test("more peers than the limit are refused with a reason")
+    func limit() async throws {
+        let hub = try SyncPeer("hub") { $0.connectionLimit = 1 }
+        let url = try hub.listen()
+        let (first, second) = (try SyncPeer("first"), try SyncPeer("second"))
+        try first.connect(url)
+        try await first.wait(\.isConnected)
+        try second.connect(url)
+        try await second.wait { $0.connections.first?.lastProblem != nil }
+        let problem = try #require(second.sync.status.connections.first?.lastProblem)
+        #expect(problem.error.message.contains("limit"))
+        #expect(hub.sync.status.lastProblem?.error.code == .limitReached)
+        await first.sync.stop()
+        try await second.wait(\.isConnected)
+    }
+
+    @Test("two databases that connect to each other keep one of the two links")
+    func duplicates() async throws {
+        let (first, second) = (try SyncPeer("first"), try SyncPeer("second"))
+        let firstURL = try first.listen()
+        let secondURL = try second.listen()
+        await first.sync.stop()
+        await second.sync.stop()
+        func port(_ url: String) throws -> UInt16 { try #require(UInt16(url.split(separator: ":").last ?? "")) }
+        first.sync.configuration.listen = .init(port: try port(firstURL))
+        second.sync.configuration.listen = .init(port: try port(secondURL))
+        first.sync.configuration.connect = [secondURL]
+        second.sync.configuration.connect = [firstURL]
+        try first.sync.start()
+        try second.sync.start()
+        try await SyncPeer.wait(first, second) {
+            let states = [first, second].compactMap { $0.sync.status.connections.first?.state }
+            let redundant = states.filter { if case .redundant = $0 { true } else { false } }
+            let connected = states.filter { if case .connected = $0 { true } else { false } }
+            return redundant.count == 1 && connected.count == 1
+        }
+        try first.cars.insert(["_id": 1])
+        try second.cars.findAll().subscribe()
+        try await second.wait(second.cars.findAll()) { $0 == [1] }
+        #expect(first.sync.status.peers.filter(\.isConnected).count == 1)
+    }
+
+    @Test("a hundred rounds of starting and stopping leave nothing behind")
+    func rounds() async throws {
+        let hub = try SyncPeer("hub")
+        let device = try SyncPeer("device")
+        try device.cars.findAll().subscribe()
+        device.sync.configuration.connect = [try hub.listen()]
+        func round() async throws {
+            try device.sync.start()
+            try await device.wait(\.isConnected)
+            await device.sync.stop()
+            #expect(device.sync.status.phase == .stopped)
+        }
+        for _ in 0..<5 { try await round() }
+        let before = Self.openFileCount
+        for _ in 0..<95 { try await round() }
+        try await hub.wait { !$0.isConnected }
+        #expect(hub.sync.status.peers.count == 1)
+        #expect(Self.openFileCount <= before + 4)
+    }
+
+    private static var openFileCount: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+    }
+}
