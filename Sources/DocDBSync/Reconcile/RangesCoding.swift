@@ -36,7 +36,7 @@ enum RangesCoding {
 extension ByteBuffer {
     mutating func append(_ summary: ReconciliationSet.Summary) {
         appendVarint(UInt64(summary.count))
-        if summary.count > 0 { appendBigEndian(summary.sum) }
+        if summary.count > 0 { append(bigEndian: summary.sum) }
     }
 
     /// Appends the sums of all parts of a range.
@@ -50,7 +50,7 @@ extension ByteBuffer {
 extension ByteCursor {
     mutating func readSummary() throws(CBORError) -> ReconciliationSet.Summary {
         guard let count = Int(exactly: try readVarint()) else { throw .malformed }
-        return ReconciliationSet.Summary(count: count, sum: count > 0 ? try readBigEndian(as: UInt64.self) : 0)
+        return ReconciliationSet.Summary(count: count, sum: count > 0 ? try readUInt64() : 0)
     }
 
     /// Reads a range that can be split.
@@ -84,8 +84,8 @@ struct HeldDocumentWriter {
             output.appendVarint(UInt64(actor))
             if actor == actors.count {
                 actors[element.actor] = actor
-                output.appendBigEndian(element.actor.high)
-                output.appendBigEndian(element.actor.low)
+                output.append(bigEndian: element.actor.high)
+                output.append(bigEndian: element.actor.low)
             }
             output.appendTime(element.time, from: lastTime)
             lastTime = element.time
@@ -112,8 +112,8 @@ struct HeldDocumentReader {
         for _ in 0..<count {
             let index = try cursor.readCount(atMost: actors.count)
             if index == actors.count {
-                let high = try cursor.readBigEndian(as: UInt64.self)
-                actors.append(ActorID(high: high, low: try cursor.readBigEndian(as: UInt64.self)))
+                let high = try cursor.readUInt64()
+                actors.append(ActorID(high: high, low: try cursor.readUInt64()))
             }
             lastTime = try cursor.readTime(from: lastTime)
             seen.set(actors[index], to: lastTime)

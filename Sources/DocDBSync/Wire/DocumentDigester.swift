@@ -35,7 +35,7 @@ package struct DocumentDigester: ~Copyable {
                 guard document.body != nil else { throw .malformed }
                 let word = try cursor.readVarint()
                 guard let actor = actors.actor(word >> 1) else { throw .malformed }
-                let time = HybridTime(rawValue: try cursor.readBigEndian(as: UInt64.self))
+                let time = HybridTime(rawValue: try cursor.readUInt64())
                 // Alive, one element of `seen`, none of `deleted`.
                 input.append(1)
                 input.append(1)
@@ -69,9 +69,9 @@ package struct DocumentDigester: ~Copyable {
     @inline(__always)
     private mutating func append(_ actor: ActorID, _ time: HybridTime) {
         input.append(0)
-        input.appendBigEndian(time.rawValue)
-        input.appendBigEndian(actor.high)
-        input.appendBigEndian(actor.low)
+        input.append(bigEndian: time.rawValue)
+        input.append(bigEndian: actor.high)
+        input.append(bigEndian: actor.low)
     }
 
     /// Reads the vectors of a state in general form, behind its first byte.
@@ -119,7 +119,7 @@ package struct DocumentDigester: ~Copyable {
                 if let last = stamps.last {
                     try cursor.readTime(from: last.time)
                 } else {
-                    HybridTime(rawValue: try cursor.readBigEndian(as: UInt64.self))
+                    HybridTime(rawValue: try cursor.readUInt64())
                 }
             stamps.append(Stamp(time: time, actor: actor))
         }

@@ -65,8 +65,8 @@ package struct DocumentsReader: ~Copyable {
             try dictionary.define(name: number, name, in: names)
         case WireDocument.definesActor:
             let number = try cursor.readVarint()
-            let high = try cursor.readBigEndian(as: UInt64.self)
-            try dictionary.define(actor: number, ActorID(high: high, low: try cursor.readBigEndian(as: UInt64.self)))
+            let high = try cursor.readUInt64()
+            try dictionary.define(actor: number, ActorID(high: high, low: try cursor.readUInt64()))
         case WireDocument.definesCollection:
             let name = try cursor.read(count: try cursor.readCount(atMost: Limits.collectionNameByteCount))
             try dictionary.define(collection: name)
@@ -125,7 +125,7 @@ package struct DocumentsReader: ~Copyable {
         _ = try cursor.readByte()
         let word = try cursor.readVarint()
         let actor = try dictionary.actor(word >> 1)
-        let time = HybridTime(rawValue: try cursor.readBigEndian(as: UInt64.self))
+        let time = HybridTime(rawValue: try cursor.readUInt64())
         let isDefault = word & 1 == 1
         guard time > .zero, !isDefault || rewriter.transcoder.leafCount > 0 else { throw .malformed }
         return .fresh(
@@ -164,7 +164,7 @@ package struct DocumentsReader: ~Copyable {
 
     /// Reads a vector that is not empty.
     private mutating func readVector() throws(CBORError) -> VersionVector {
-        let reference = HybridTime(rawValue: try cursor.readBigEndian(as: UInt64.self))
+        let reference = HybridTime(rawValue: try cursor.readUInt64())
         let count = try cursor.readCount(atMost: min(cursor.remaining / 2, SyncLimits.vectorActorCount))
         var vector = VersionVector()
         for _ in 0..<count {

@@ -115,17 +115,17 @@ package struct DocumentsWriter: ~Copyable {
         _ kind: WireDocumentKind, _ content: UInt8, _ reference: DocumentReference, _ collection: String,
         _ id: UnsafeRawBufferPointer, usesSlot: Bool = false
     ) throws(CBORError) {
-        guard !id.isEmpty, WireName.isCollection(collection) else { throw .malformed }
+        guard !id.isEmpty else { throw .malformed }
         documentCount += 1
         var tag = kind.rawValue | content << WireDocument.contentShift
         guard usesSlot else {
-            let number = use.number(ofCollection: reference.collection, collection)
+            let number = try use.number(ofCollection: reference.collection, collection)
             use.content.append(tag)
             return appendName(number, id)
         }
         let (slot, isNew) = dictionary.slot(of: reference)
         tag |= (isNew ? WireDocument.NameForm.newSlot : WireDocument.NameForm.slot) << WireDocument.nameShift
-        let number = isNew ? use.number(ofCollection: reference.collection, collection) : 0
+        let number = isNew ? try use.number(ofCollection: reference.collection, collection) : 0
         use.content.append(tag)
         use.content.appendVarint(UInt64(slot))
         if isNew { appendName(number, id) }
@@ -147,7 +147,7 @@ package struct DocumentsWriter: ~Copyable {
         try defineActors(of: deleted)
         try appendHead(kind, WireDocument.ContentForm.dead, reference, collection, id)
         let newest = WireDocument.newestTime(of: deleted)
-        use.content.appendBigEndian(newest.rawValue)
+        use.content.append(bigEndian: newest.rawValue)
         use.content.appendVarint(UInt64(deleted.elements.count))
         for element in deleted.elements {
             use.content.appendVarint(try use.number(of: element.actor))

@@ -91,8 +91,8 @@ struct FieldReader {
     mutating func halves() throws(CBORError) -> (high: UInt64, low: UInt64) {
         let (major, count) = try cursor.readStrictHead()
         guard major == CBOR.Major.bytes, count == 16 else { throw .malformed }
-        let high = try cursor.readBigEndian(as: UInt64.self)
-        return (high, try cursor.readBigEndian(as: UInt64.self))
+        let high = try cursor.readUInt64()
+        return (high, try cursor.readUInt64())
     }
 
     mutating func text(atMost limit: Int) throws(CBORError) -> String {

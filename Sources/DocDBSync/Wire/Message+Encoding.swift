@@ -73,8 +73,8 @@ extension ByteBuffer {
 
     private mutating func append(high: UInt64, low: UInt64) {
         appendCBORHead(major: CBOR.Major.bytes, 16)
-        appendBigEndian(high)
-        appendBigEndian(low)
+        append(bigEndian: high)
+        append(bigEndian: low)
     }
 
     fileprivate mutating func append(_ hello: Hello) {

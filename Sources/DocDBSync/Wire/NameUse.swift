@@ -3,6 +3,8 @@ import DocDBCore
 /// Finds the names and actors that a stored document uses, and defines those that the peer does not know yet.
 struct NameUse: ~Copyable, StateVisitor {
     private let dictionary: SendingDictionary
+    /// One bit for each name: the dictionary's own.
+    private let defined: UnsafeMutablePointer<UInt64>
     private let names: FieldNames
     private let actors: ActorTable
     /// Where definitions go: the content that is being written.
@@ -12,6 +14,7 @@ struct NameUse: ~Copyable, StateVisitor {
 
     init(dictionary: SendingDictionary, names: FieldNames, actors: ActorTable) {
         self.dictionary = dictionary
+        defined = dictionary.names
         self.names = names
         self.actors = actors
         content = ByteBuffer(capacity: 512)
@@ -102,7 +105,11 @@ struct NameUse: ~Copyable, StateVisitor {
     @inline(__always)
     private mutating func use(name number: UInt64) throws(CBORError) {
         guard number < UInt64(Limits.internedFieldNameCount) else { throw .malformed }
-        if dictionary.defineName(Int(number)) { try define(name: Int(number)) }
+        let word = defined + Int(number >> 6)
+        let bit: UInt64 = 1 << (number & 63)
+        if word.pointee & bit != 0 { return }
+        word.pointee |= bit
+        try define(name: Int(number))
     }
 
     @inline(never)
@@ -119,8 +126,8 @@ struct NameUse: ~Copyable, StateVisitor {
         guard let actor = actors.actor(UInt64(number)) else { throw .malformed }
         content.append(WireDocument.definesActor)
         content.appendVarint(UInt64(number))
-        content.appendBigEndian(actor.high)
-        content.appendBigEndian(actor.low)
+        content.append(bigEndian: actor.high)
+        content.append(bigEndian: actor.low)
     }
 
     /// The number of an actor, defined where it is new.
@@ -131,9 +138,10 @@ struct NameUse: ~Copyable, StateVisitor {
     }
 
     /// The number of a collection, defined where it is new.
-    mutating func number(ofCollection collection: Int64, _ name: String) -> UInt64 {
+    mutating func number(ofCollection collection: Int64, _ name: String) throws(CBORError) -> UInt64 {
         let (number, isNew) = dictionary.collection(collection, name)
         if isNew {
+            guard WireName.isCollection(name) else { throw .malformed }
             content.append(WireDocument.definesCollection)
             content.appendVarint(UInt64(name.utf8.count))
             content.append(utf8: name)

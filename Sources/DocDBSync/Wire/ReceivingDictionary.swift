@@ -12,6 +12,7 @@ package final class ReceivingDictionary {
     /// Actors that were defined, by numbers of this dictionary: the receiver's store learns only of those that are stored.
     private(set) var actors = ActorTable()
     private var actorNumbers: [UInt32: UInt32] = [:]
+    private var lastActor: (number: UInt64, actor: ActorID)?
     private var collections: [String] = []
     private var slots: [DocumentName?] = []
     private var hasBegun = false
@@ -40,6 +41,7 @@ package final class ReceivingDictionary {
         identityKey = nil
         actors = ActorTable()
         actorNumbers = [:]
+        lastActor = nil
         collections = []
         slots = []
         hasBegun = true
@@ -121,7 +123,9 @@ package final class ReceivingDictionary {
     }
 
     func actor(_ number: UInt64) throws(CBORError) -> ActorID {
+        if let last = lastActor, last.number == number { return last.actor }
         guard let actor = actors.actor(UInt64(try actorNumber(number))) else { throw .malformed }
+        lastActor = (number, actor)
         return actor
     }
 

@@ -1,3 +1,4 @@
+import DocDBCore
 import DocDBStorage
 
 /// What one side has defined for the other while it sends documents: names, actors, collections, documents' references.
@@ -13,7 +14,7 @@ package final class SendingDictionary {
     /// Whether a content was begun and not finished: what it defined never reached the peer.
     var isUnfinished = false
     /// One bit for each name of the store that has been defined.
-    private var names: [UInt64] = []
+    let names: UnsafeMutablePointer<UInt64>
     private var actors: Set<UInt32> = []
     private var lastActor: UInt32?
     private var collections: [Int64: (number: UInt32, name: CollectionName)] = [:]
@@ -25,12 +26,19 @@ package final class SendingDictionary {
     /// How many documents have short references at a time.
     private static let slotCount = 256
 
-    package init() {}
+    private static let nameWordCount = (Limits.internedFieldNameCount + 63) / 64
+
+    package init() {
+        names = .allocate(capacity: Self.nameWordCount)
+        names.initialize(repeating: 0, count: Self.nameWordCount)
+    }
+
+    deinit { names.deallocate() }
 
     /// Forgets everything; the next content begins anew.
     package func reset() {
         beginsAnew = true
-        names = []
+        names.update(repeating: 0, count: Self.nameWordCount)
         actors = []
         lastActor = nil
         collections = [:]
@@ -40,17 +48,7 @@ package final class SendingDictionary {
         nextSlot = 0
     }
 
-    /// Notes that a name, actor or collection is used; returns whether this is the first time.
-    @inline(__always)
-    func defineName(_ name: Int) -> Bool {
-        let word = name >> 6
-        let bit: UInt64 = 1 << UInt64(name & 63)
-        if word < names.count, names[word] & bit != 0 { return false }
-        while names.count <= word { names.append(0) }
-        names[word] |= bit
-        return true
-    }
-
+    /// Notes that an actor is used; returns whether this is the first time.
     func defineActor(_ actor: UInt32) -> Bool {
         if lastActor == actor { return false }
         lastActor = actor

@@ -1,5 +1,30 @@
 import DocDBCore
 
+// Concrete forms of what is generic in another module, where it would not be specialised.
+extension ByteBuffer {
+    @inline(__always)
+    mutating func append(bigEndian value: UInt64) {
+        withUnsafeBytes(of: value.bigEndian) { append($0) }
+    }
+}
+
+extension ByteCursor {
+    @inline(__always)
+    mutating func readUInt64() throws(CBORError) -> UInt64 {
+        UInt64(bigEndian: try read(count: 8).loadUnaligned(as: UInt64.self))
+    }
+
+    @inline(__always)
+    mutating func readUInt32() throws(CBORError) -> UInt32 {
+        UInt32(bigEndian: try read(count: 4).loadUnaligned(as: UInt32.self))
+    }
+
+    @inline(__always)
+    mutating func readUInt16() throws(CBORError) -> UInt16 {
+        UInt16(bigEndian: try read(count: 2).loadUnaligned(as: UInt16.self))
+    }
+}
+
 extension ByteCursor {
     /// Reads the head of a value that is no simple one, which must be in its shortest form.
     @inline(__always)
@@ -16,9 +41,9 @@ extension ByteCursor {
         let least: UInt64
         switch additional {
         case 24: (argument, least) = (UInt64(try readByte()), 24)
-        case 25: (argument, least) = (UInt64(try readBigEndian(as: UInt16.self)), 0x100)
-        case 26: (argument, least) = (UInt64(try readBigEndian(as: UInt32.self)), 0x1_0000)
-        case 27: (argument, least) = (try readBigEndian(as: UInt64.self), 0x1_0000_0000)
+        case 25: (argument, least) = (UInt64(try readUInt16()), 0x100)
+        case 26: (argument, least) = (UInt64(try readUInt32()), 0x1_0000)
+        case 27: (argument, least) = (try readUInt64(), 0x1_0000_0000)
         default: throw .malformed
         }
         guard argument >= least else { throw .notCanonical }
@@ -37,9 +62,9 @@ extension ByteCursor {
         let value: Double
         switch first {
         case CBOR.falseByte, CBOR.trueByte, CBOR.nullByte: return
-        case CBOR.halfByte: value = HalfFloat.value(try readBigEndian(as: UInt16.self))
-        case CBOR.singleByte: value = Double(Float(bitPattern: try readBigEndian(as: UInt32.self)))
-        case CBOR.doubleByte: value = Double(bitPattern: try readBigEndian(as: UInt64.self))
+        case CBOR.halfByte: value = HalfFloat.value(try readUInt16())
+        case CBOR.singleByte: value = Double(Float(bitPattern: try readUInt32()))
+        case CBOR.doubleByte: value = Double(bitPattern: try readUInt64())
         default: throw .malformed
         }
         guard value.isFinite else { throw .malformed }
@@ -112,8 +137,8 @@ enum WireID {
     static func append(_ id: UnsafeRawBufferPointer, to output: inout ByteBuffer) {
         guard let uuid = uuid(id) else { return output.append(id) }
         output.append(contentMark)
-        output.appendBigEndian(uuid.0)
-        output.appendBigEndian(uuid.1)
+        output.append(bigEndian: uuid.0)
+        output.append(bigEndian: uuid.1)
     }
 
     /// Reads an id as documents' contents have it.
@@ -121,8 +146,8 @@ enum WireID {
         guard !cursor.isAtEnd else { throw .truncated }
         guard cursor.position.load(as: UInt8.self) == contentMark else { return [UInt8](try read(&cursor)) }
         _ = try cursor.readByte()
-        let high = try cursor.readBigEndian(as: UInt64.self)
-        return id(ofUUID: (high, try cursor.readBigEndian(as: UInt64.self)))
+        let high = try cursor.readUInt64()
+        return id(ofUUID: (high, try cursor.readUInt64()))
     }
 
     /// Reads one whole id in canonical CBOR, which is checked.
