@@ -229,7 +229,11 @@ final class HistoryWorld {
         switch effect {
         case .send(let bytes):
             var frame = Frame(bytes: bytes)
-            switch try MessageCodec.message(bytes) {
+            let message: Message?
+            do { message = try MessageCodec.message(bytes) } catch {
+                throw HistoryViolation("E", "\(peer.name) sent \(hexadecimal(bytes)): \(error)")
+            }
+            switch message {
             case .interest(let message): peer.ends[other.name]?.number = message.number
             case .sum(let sum): frame.total = (sum.number, sum.total)
             case .end(let end): if let total = end.total { frame.total = (end.number, total) }

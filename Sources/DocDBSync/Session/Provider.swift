@@ -61,29 +61,49 @@ struct Provider {
 
 /// The documents of a snapshot that is sent from one moment, or in chunks from several.
 struct SnapshotPlan {
-    var references: [DocumentReference]
-    /// Named documents that this store does not hold.
-    var names: [DocumentName]
+    /// The commit up to which the peer was told before, or whose scope was reconciled.
+    var start: Int64
     /// What the subscriber resumes from once it has all of it.
     var position: Int64
     var isReconciled: Bool
-    /// What was taken from `Provider` for this snapshot: documents to be offered anyway, what the peer holds.
+    /// Sorted but for those that were added later.
+    private(set) var references: [DocumentReference] = []
+    /// The next of the references.
+    var next = 0
+    var isFirstChunk = true
+    /// Differences that a reconciliation has found; the other references are changes since `start`.
+    private var found: Set<DocumentReference> = []
+    private var changed: Set<DocumentReference> = []
+    /// Named documents that this store does not hold.
+    var names: [DocumentName] = []
+    // What was taken from `Provider` for this snapshot.
     var poked: Set<DocumentReference> = []
     var bases: [DocumentReference: VersionVector] = [:]
     var known: [DocumentReference: VersionVector] = [:]
     var held: [DocumentReference: StateDigest] = [:]
     /// Documents that commits since the cursor took from the peer (R6).
     var taken: Set<DocumentReference> = []
-    /// The next of the references.
-    var next = 0
-    var isFirstChunk = true
 
-    init(references: [DocumentReference], names: [DocumentName], position: Int64, isReconciled: Bool) {
-        self.references = references
-        self.names = names
-        self.position = position
+    init(start: Int64, isReconciled: Bool, found: Set<DocumentReference> = []) {
+        self.start = start
+        position = start
         self.isReconciled = isReconciled
+        self.found = found
+        references = found.sorted()
     }
+
+    /// Adds documents that have changed, or are to be offered anyway.
+    mutating func add(_ added: Set<DocumentReference>) {
+        changed.formUnion(added)
+        if next == 0 {
+            references = added.union(found).sorted()
+        } else {
+            references += added.sorted()
+        }
+    }
+
+    /// Whether the document has changed since `start`, so that the total moves with it.
+    func isChanged(_ reference: DocumentReference) -> Bool { changed.contains(reference) }
 }
 
 /// A snapshot under way: what its acknowledgement will say.

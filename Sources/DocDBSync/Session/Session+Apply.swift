@@ -40,7 +40,7 @@ extension Session {
         guard let position = application.position else { return nil }
         return Cursor(
             incarnation: position.incarnation, sequence: position.sequence, interestHash: subscriber.interestHash,
-            epoch: authenticator.ownRights.epoch)
+            epoch: ownRights.epoch)
     }
 
     /// The documents whose deltas need more than is held here.

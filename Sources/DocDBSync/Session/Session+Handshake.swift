@@ -45,6 +45,7 @@ extension Session {
             handshake.hello = hello
             handshake.peerHello = frame
             phase = .proving
+            ownRights = authenticator.ownRights
             sendNow(.proof(try authenticator.prove(transcript(isOwn: true))))
         case (.proving, .proof(let proof)) where handshake.proof == nil:
             handshake.proof = proof
@@ -141,6 +142,7 @@ extension Session {
         flow.reset()
         effects.append(.established(hello, rights))
         effects.append(.frameLimit(SyncLimits.frameByteCount))
+        if authenticator.ownRights != ownRights { try renew() }
         let early = handshake.early
         handshake.early = []
         for frame in early {
@@ -160,6 +162,7 @@ extension Session {
     /// This peer's own grant was renewed: the peer gets it, and is asked anew under it (R3, R18).
     func renew() throws {
         send(.grant(authenticator.grant))
+        ownRights = authenticator.ownRights
         subscriber.scope = nil
         subscriber.mustAsk = subscriber.isWanting
         try offerRefusedAgain()

@@ -16,14 +16,11 @@ extension Session {
         _ output: inout SnapshotOutput
     ) throws {
         let collection = try name(ofCollection: reference.collection, reader)
-        let before = plan.isReconciled ? Before() : try before(reference, collection, reader)
+        let before = plan.isChanged(reference) ? try before(reference, plan, collection, reader) : Before()
         if let digest = before.digest { moveTotal(removing: digest) }
-        let wasListed = provider.listed[reference] != nil
         let concerned =
-            plan.isReconciled
-            ? wasListed
-            : before.isMatched || plan.poked.contains(reference)
-                || isOn(.stale) && (plan.held[reference] != nil || plan.taken.contains(reference))
+            before.isMatched || provider.listed[reference] != nil || plan.poked.contains(reference)
+            || isOn(.stale) && (plan.held[reference] != nil || plan.taken.contains(reference))
         let isStored = try reader.withDocument(reference) { document in
             try offer(document, plan, before, collection, isConcerned: concerned, &output)
         }
@@ -44,11 +41,11 @@ extension Session {
 
     /// The document as the last snapshot told it, by unwinding.
     private func before(
-        _ reference: DocumentReference, _ collection: String, _ reader: any ReplicaReader
+        _ reference: DocumentReference, _ plan: SnapshotPlan, _ collection: String, _ reader: any ReplicaReader
     ) throws -> Before {
         var before = Before()
-        guard let sent = provider.sent, let scope = provider.scope else { return before }
-        switch try reader.state(of: reference, after: sent) {
+        guard let scope = provider.scope else { return before }
+        switch try reader.state(of: reference, after: plan.start) {
         case .absent: break
         case .unknown:
             // Erased: whether it was counted cannot be told, so the total is counted anew.
@@ -78,7 +75,7 @@ extension Session {
         guard isMatched || isConcerned else { return }
         let state = try state(document)
         let digest = state.digest(collection: collection, id: document.id, hash: ContentHash.digest)
-        if isMatched, !plan.isReconciled { moveTotal(adding: digest) }
+        if isMatched, plan.isChanged(reference) { moveTotal(adding: digest) }
         // The peer's own state: both sides derive what it means from the acknowledgement.
         if plan.held[reference] == digest, plan.bases[reference] == nil { return }
         let base = base(reference, plan, before)
@@ -101,8 +98,8 @@ extension Session {
     private func base(_ reference: DocumentReference, _ plan: SnapshotPlan, _ before: Before) -> VersionVector {
         // What was not joined there is sent whole.
         if apart.there[reference] != nil { return VersionVector() }
-        if plan.isReconciled { return provider.listed[reference] ?? VersionVector() }
         if let asked = plan.bases[reference] { return asked }
+        if let listed = provider.listed[reference] { return listed }
         var base = before.seen
         if let known = plan.known[reference] { base.join(known) }
         return base

@@ -115,7 +115,7 @@ extension Session {
     /// Offers documents again that the peer refused under older rights of this one (R18).
     func offerRefusedAgain() throws {
         guard isOn(.retry) else { return }
-        let epoch = authenticator.ownRights.epoch
+        let epoch = ownRights.epoch
         for document in apart.there.values where document.code == .denied || document.code == .relay {
             if document.epoch < epoch { offerAgain(document.reference) }
         }

@@ -16,27 +16,27 @@ extension Session {
 
     /// Sends the next snapshot, or the next chunk of one, from one moment of the replica.
     func pump() throws {
-        var mustReconcile = false
+        var isComplete = true
         try replica.read { reader in
             try synchronize(through: reader.sequence)
             provider.scope?.refresh()
             subscriber.scope?.refresh()
             gate.refresh()
-            if provider.plan == nil, !(try plan(reader)) {
-                mustReconcile = true
-                return
+            if provider.plan == nil, let sent = provider.sent {
+                provider.plan = SnapshotPlan(start: sent, isReconciled: false)
             }
-            try stream(reader)
+            isComplete = try stream(reader)
         }
-        if mustReconcile { try beginReconciliation() }
+        // The log does not reach back to where the peer is.
+        if !isComplete { try beginReconciliation() }
     }
 
-    /// Gathers what concerns the peer since the last snapshot; returns false where the log does not reach back.
-    private func plan(_ reader: any ReplicaReader) throws -> Bool {
-        guard let sent = provider.sent, reader.oldestSequence - 1 <= sent else { return false }
+    /// Adds to a plan what concerns the peer up to this moment; returns false where the log does not reach back.
+    private func gather(_ plan: inout SnapshotPlan, _ reader: any ReplicaReader) throws -> Bool {
         var references = provider.dirty.union(provider.poked)
         var taken: Set<DocumentReference> = []
-        let start = provider.mustWalk ? sent : max(sent, provider.covered)
+        let start = provider.mustWalk ? plan.start : max(plan.start, provider.covered)
+        guard reader.oldestSequence - 1 <= plan.start else { return false }
         if start < reader.sequence {
             let isComplete = try reader.forEachChange(after: start, takenFrom: peer.number) { reference, _, isTaken in
                 references.insert(reference)
@@ -45,15 +45,14 @@ extension Session {
             guard isComplete else { return false }
         }
         if !isOn(.vector) { references.subtract(taken.subtracting(provider.poked)) }
-        var plan = SnapshotPlan(
-            references: references.sorted(), names: provider.unknown, position: max(sent, reader.sequence),
-            isReconciled: false)
-        plan.poked = provider.poked
-        plan.bases = provider.bases
-        plan.known = provider.known
-        plan.held = provider.held
-        plan.taken = taken
-        provider.plan = plan
+        plan.add(references)
+        plan.position = max(plan.position, reader.sequence)
+        plan.taken.formUnion(taken)
+        plan.names += provider.unknown
+        plan.poked.formUnion(provider.poked)
+        plan.bases.merge(provider.bases) { $1 }
+        for (reference, seen) in provider.known { plan.known[reference, default: VersionVector()].join(seen) }
+        plan.held.merge(provider.held) { $1 }
         provider.dirty = []
         provider.poked = []
         provider.bases = [:]
@@ -66,23 +65,35 @@ extension Session {
     }
 
     /// Sends the plan's documents from this moment on, until a snapshot or chunk is full.
-    private func stream(_ reader: any ReplicaReader) throws {
-        guard var plan = provider.plan else { return }
+    ///
+    /// The last of several chunks catches up with what has changed since the first, so that what the peer was told is
+    /// always the scope at one moment: that of the cursor it then gets.
+    private func stream(_ reader: any ReplicaReader) throws -> Bool {
+        guard var plan = provider.plan else { return true }
         provider.plan = nil
+        if plan.isFirstChunk, try !gather(&plan, reader) { return false }
         var output = SnapshotOutput(
             number: provider.number, dictionary: provider.dictionary, names: replica.names, actors: replica.actors,
             interestHash: subscriber.interestHash)
         let limit = plan.isReconciled ? SyncLimits.chunkByteCount : SyncLimits.snapshotByteCount
-        while plan.next < plan.references.count, output.byteCount < limit {
+        while output.byteCount < limit {
+            if plan.next == plan.references.count {
+                if plan.position >= reader.sequence { break }
+                // A document may now be counted twice: the total is counted anew.
+                provider.total = nil
+                guard try gather(&plan, reader) else { return false }
+                continue
+            }
             try offer(plan.references[plan.next], plan, reader, &output)
             plan.next += 1
         }
-        let isLast = plan.next == plan.references.count
+        let isLast = plan.next == plan.references.count && plan.position >= reader.sequence
         if isLast {
             for name in plan.names { try output.appendNotHeld(name) }
         }
         let isWhole = isLast && plan.isFirstChunk
-        if !isWhole, !plan.isReconciled { provider.total = nil }
+        // Later chunks are from other moments.
+        if !isWhole { provider.total = nil }
         try finish(&output, plan, isLast: isLast, isWhole: isWhole, reader)
         plan.isFirstChunk = false
         if isLast {
@@ -92,6 +103,7 @@ extension Session {
         } else {
             provider.plan = plan
         }
+        return true
     }
 
     /// Puts what was gathered into frames.
@@ -128,8 +140,7 @@ extension Session {
         if isLast {
             let incarnation = try reader.incarnations().last?.id ?? []
             end.position = End.Position(incarnation: incarnation, sequence: plan.position)
-            // A reconciliation has counted its own moment: the total holds where nothing has changed since.
-            if isWhole, !plan.isReconciled || reader.sequence == plan.position { end.total = provider.total }
+            end.total = provider.total
             if end.total != nil { provider.unstatedCount = 0 }
         }
         send(.end(end))

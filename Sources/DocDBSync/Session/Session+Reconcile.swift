@@ -146,9 +146,10 @@ extension Session {
             provider.reconciliation = reconciliation
             return send(.reconcile(RangesMessage(number: message.number, bytes: reply)))
         }
-        provider.plan = SnapshotPlan(
-            references: provider.found.sorted(), names: provider.foundNames, position: provider.reconciledSequence,
-            isReconciled: true)
+        var plan = SnapshotPlan(
+            start: provider.reconciledSequence, isReconciled: true, found: provider.found)
+        plan.names = provider.foundNames
+        provider.plan = plan
         provider.found = []
         provider.foundNames = []
     }

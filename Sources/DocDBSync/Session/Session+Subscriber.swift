@@ -20,7 +20,7 @@ extension Session {
     func ownScope() throws -> ScopeFilter {
         if let scope = subscriber.scope { return scope }
         let scope = try ScopeFilter(
-            subscriber.interest, permitted: authenticator.ownRights.read, names: replica.names)
+            subscriber.interest, permitted: ownRights.read, names: replica.names)
         subscriber.scope = scope
         return scope
     }
@@ -49,7 +49,7 @@ extension Session {
         var message = InterestMessage()
         message.number = subscriber.number
         message.origins = subscriber.announced
-        message.epoch = authenticator.ownRights.epoch
+        message.epoch = ownRights.epoch
         try replica.read { reader in
             if let record = try reader.peer(storeID: peer.storeID) { peer = record }
             message.apart = try apartOutcomes(reader)

@@ -31,6 +31,8 @@ package final class Session {
     /// What is known of the peer, as last read or written; its number is zero until the session is established.
     var peer = PeerRecord(storeID: [])
     var gate: Gate!
+    /// What this peer itself may do, by the grant that the peer was last sent.
+    var ownRights = PeerRights()
     var subscriber = Subscriber()
     var provider = Provider()
     var flow = FlowControl()
