@@ -127,7 +127,7 @@ let package = Package(
             name: "DocDBTests", dependencies: ["DocDB", "DocDBCore"], swiftSettings: settings),
         .testTarget(
             name: "DocDBSimulationTests",
-            dependencies: ["DocDBSimulation", "DocDB", "DocDBStorage", "DocDBCore", "CSQLite"],
+            dependencies: ["DocDBSimulation", "DocDB", "DocDBSync", "DocDBStorage", "DocDBCore"],
             swiftSettings: settings),
         .testTarget(name: "DocDBInspectTests", dependencies: ["DocDBInspect", "DocDB"], swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),

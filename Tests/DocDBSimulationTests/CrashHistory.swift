@@ -102,7 +102,7 @@ final class CrashHistory {
 
     func synchronize() throws {
         let reached = acknowledged
-        try db().sync()
+        try db().synchronize()
         durable = reached
     }
 

@@ -227,4 +227,24 @@ struct DiskFaultTests {
         }
         #expect(operation > 20)
     }
+
+    @Test("that somebody else has locked says who, and goes on once it is free")
+    func locked() throws {
+        let disk = SimulatedDisk(seed: 1)
+        var options = Database.Options.simulated(on: disk)
+        options.busyTimeoutMilliseconds = 0
+        let db = try Database(at: "cars.docdb", options: options)
+        try db.collection("cars").insert(["_id": 1])
+        #expect(errorCode { _ = try Database(at: "cars.docdb", options: options) } == .storeLocked)
+        let other = try SQLiteConnection(
+            path: "/cars.docdb/store.sqlite", mode: .readWrite, busyTimeoutMilliseconds: 0, fileSystem: disk.fileSystem)
+        try other.execute("BEGIN IMMEDIATE")
+        #expect(errorCode { try db.collection("cars").insert(["_id": 2]) } == .busy)
+        #expect(try db.collection("cars").findAll().count() == 1)
+        try other.execute("ROLLBACK")
+        try db.collection("cars").insert(["_id": 2])
+        #expect(try db.collection("cars").findAll().count() == 2)
+        try db.close()
+        try Database(at: "cars.docdb", options: options).collection("cars").insert(["_id": 3])
+    }
 }
