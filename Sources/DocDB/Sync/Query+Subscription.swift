@@ -39,7 +39,7 @@ extension Query {
                 "a subscription's predicate has at most \(SyncLimits.predicateByteCount) bytes; subscribe to its parts")
         }
         guard let sync = store.replication?.sync else { throw DatabaseSync.withoutIdentity }
-        let id = sync.engine.subscribe(
+        let id = try sync.engine.subscribe(
             collection: definition.collection, filter: definition.filter, policy: policy == .evict ? .evict : .keep)
         return SyncSubscription(id: id, engine: sync.engine)
     }

@@ -56,7 +56,10 @@ extension ReplicationEngine {
         if let rights, !stored.isCovered(by: rights.read, collection, id: id, names: replica.names) {
             return .notPermitted
         }
-        return stored.lastChange <= peer.acknowledgedSequence ? .held : .waiting
+        if stored.lastChange <= peer.acknowledgedSequence { return .held }
+        // What came from the peer itself is there, too, if nothing was added here.
+        let told = try reader.told(peer: peer.number, reference)
+        return told != nil && told == stored.digest(reference, id, collection, replica.actors) ? .held : .waiting
     }
 }
 
@@ -65,6 +68,7 @@ private struct StoredCopy {
     var isStored = false
     /// Nil where it is deleted.
     var body: [UInt8]?
+    var state: [UInt8] = []
     var lastChange: Int64 = 0
 
     init() {}
@@ -72,7 +76,25 @@ private struct StoredCopy {
     init(_ document: StoredDocument) {
         isStored = true
         body = document.body.map { [UInt8]($0) }
+        state = [UInt8](document.state)
         lastChange = document.lastChange
+    }
+
+    /// The digest of the state; nil where it is damaged.
+    func digest(
+        _ reference: DocumentReference, _ id: [UInt8], _ collection: String, _ actors: ActorTable
+    ) -> StateDigest? {
+        var digester = DocumentDigester(actors: actors)
+        return state.withUnsafeBytes { state in
+            id.withUnsafeBytes { id in
+                (body ?? []).withUnsafeBytes { bytes in
+                    let document = StoredDocument(
+                        reference: reference, id: id, body: body == nil ? nil : bytes, state: state,
+                        lastChange: lastChange)
+                    return try? digester.digest(document, collection: collection)
+                }
+            }
+        }
     }
 
     /// Whether a canonical predicate matches; a deleted document matches only one that all match.

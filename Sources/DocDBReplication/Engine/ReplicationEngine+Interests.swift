@@ -6,34 +6,58 @@ import Synchronization
 // What this peer wants, and what it asks others for.
 extension ReplicationEngine {
     /// Adds a subscription, running or not; returns the number that ends it.
-    package func subscribe(collection: String, filter: Filter, policy: LeavingPolicy) -> UInt64 {
-        let id = nextSubscription.withLock { next -> UInt64 in
-            defer { next += 1 }
-            return next
+    ///
+    /// Commits from now on are watched for documents that leave it.
+    package func subscribe(collection: String, filter: Filter, policy: LeavingPolicy) throws -> UInt64 {
+        let predicate = filter.description
+        let id = lifecycle.withLock { state -> UInt64 in
+            let id = state.nextSubscription
+            state.nextSubscription += 1
+            state.subscriptions.append(
+                Subscription(
+                    id: id, collection: collection, filter: filter, predicate: predicate, policy: policy))
+            return id
         }
-        let subscription = Subscription(
-            id: id, collection: collection, filter: filter, predicate: filter.description, policy: policy)
-        enqueue { engine in
-            engine.subscriptions.append(subscription)
-            engine.subscriptionsChanged()
+        do {
+            try watchSubscriptions()
+        } catch {
+            unsubscribe(id)
+            throw error
         }
+        published.withLock { $0.subscriptions = subscriptionStatuses($0.subscriptions) }
+        enqueue { $0.subscriptionsChanged() }
         return id
     }
 
     /// Ends a subscription; what it brought stays.
     package func unsubscribe(_ id: UInt64) {
-        enqueue { engine in
-            engine.subscriptions.removeAll { $0.id == id }
-            engine.subscriptionsChanged()
+        let isKnown = lifecycle.withLock { state -> Bool in
+            let count = state.subscriptions.count
+            state.subscriptions.removeAll { $0.id == id }
+            return state.subscriptions.count < count
         }
+        guard isKnown else { return }
+        // Where that fails, the store has closed.
+        try? watchSubscriptions()
+        published.withLock { $0.subscriptions = subscriptionStatuses($0.subscriptions) }
+        enqueue { $0.subscriptionsChanged() }
+    }
+
+    var subscriptions: [Subscription] { lifecycle.withLock { $0.subscriptions } }
+
+    /// Has the router watch what comes into and leaves the subscriptions, where one of them evicts.
+    private func watchSubscriptions() throws {
+        subscribing.withLock { _ in
+            let subscriptions = subscriptions
+            let evicts = subscriptions.contains { $0.policy == .evict }
+            router.watchSubscriptions(
+                evicts ? subscriptions.map { ($0.collection, $0.filter, $0.policy == .evict) } : [])
+        }
+        try updateWatching()
     }
 
     private func subscriptionsChanged() {
         isStatusDirty = true
-        // Where none evicts, it matters to nobody what comes and goes.
-        let isWatching = subscriptions.contains { $0.policy == .evict }
-        router.watchSubscriptions(
-            isWatching ? subscriptions.map { ($0.collection, $0.filter, $0.policy == .evict) } : [])
         guard isRunning else { return }
         updateOwnInterest()
         announceToAll()

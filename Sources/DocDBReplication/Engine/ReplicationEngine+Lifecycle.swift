@@ -31,9 +31,8 @@ extension ReplicationEngine {
         }
         guard let configuration else { return }
         do {
-            router.begin(at: try environment.watchCommits(router, true))
+            try updateWatching()
             let listener = try makeListener(configuration)
-            enqueue { $0.begin(configuration, listener) }
             try listener?.start { [weak self] link in
                 let link = SendableLink(link)
                 self?.enqueue { $0.accept(link.link) }
@@ -43,10 +42,10 @@ extension ReplicationEngine {
                 status.phase = .running
                 status.listening = listener?.boundAddress
             }
+            enqueue { $0.begin(configuration, listener) }
         } catch {
-            enqueue { $0.isRunning = false }
-            _ = try? environment.watchCommits(router, false)
             lifecycle.withLock { $0.phase = .stopped }
+            try? updateWatching()
             throw error
         }
     }
@@ -88,6 +87,11 @@ extension ReplicationEngine {
     // MARK: On the executor
 
     private func begin(_ configuration: ReplicationConfiguration, _ listener: (any Listener)?) {
+        guard lifecycle.withLock({ $0.phase }) == .running else {
+            // It was stopped before it had begun.
+            listener?.stop()
+            return
+        }
         self.configuration = configuration
         self.listener = listener
         isRunning = true
@@ -104,6 +108,8 @@ extension ReplicationEngine {
         updateOwnInterest()
         dialers = configuration.urls.map { Dialer(url: $0, timerKey: newNumber()) }
         for dialer in dialers { dial(dialer) }
+        for link in earlyLinks { accept(link) }
+        earlyLinks = []
         scheduleHeartbeat()
         retryDeferredEvictions()
         presenceChanged()
@@ -112,6 +118,8 @@ extension ReplicationEngine {
 
     private func beginStop() {
         isRunning = false
+        for link in earlyLinks { refuse(link, .goingAway()) }
+        earlyLinks = []
         listener?.stop()
         listener = nil
         for dialer in dialers {
@@ -143,7 +151,6 @@ extension ReplicationEngine {
         executor.cancel(key: TimerKey.stop)
         executor.cancel(key: TimerKey.status)
         isStatusScheduled = false
-        _ = try? environment.watchCommits(router, false)
         dialers = []
         formerPeers = []
         presenceChanged()
@@ -152,8 +159,20 @@ extension ReplicationEngine {
             defer { state.stopped = [] }
             return state.stopped
         }
+        try? updateWatching()
         publish()
         for completion in completions { completion() }
+    }
+
+    /// Watches commits, or no longer does, as is wanted now.
+    func updateWatching() throws {
+        try isWatching.withLock { isWatching in
+            let isWanted = lifecycle.withLock { $0.phase != .stopped || $0.hasEvictingSubscription }
+            guard isWanted != isWatching else { return }
+            let sequence = try environment.watchCommits(router, isWanted)
+            isWatching = isWanted
+            if isWanted { router.begin(at: sequence) }
+        }
     }
 
     private func scheduleHeartbeat() {

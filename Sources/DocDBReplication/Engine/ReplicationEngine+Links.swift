@@ -7,7 +7,11 @@ import Synchronization
 extension ReplicationEngine {
     /// Takes a link that another peer has opened, or refuses it with a reason.
     func accept(_ link: any Link) {
-        guard isRunning else { return refuse(link, .goingAway()) }
+        guard isRunning else {
+            guard lifecycle.withLock({ $0.phase }) == .running else { return refuse(link, .goingAway()) }
+            // It came between the start of the listener and that of the engine.
+            return earlyLinks.append(link)
+        }
         let accepted = connections.values.count { $0.dialer == nil }
         guard accepted < configuration.connectionLimit else {
             let limit = configuration.connectionLimit

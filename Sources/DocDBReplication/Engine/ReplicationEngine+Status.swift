@@ -25,13 +25,23 @@ extension ReplicationEngine {
     func publish() {
         isStatusDirty = false
         publishedNanoseconds = executor.monotonicNanoseconds
-        let status = makeStatus()
-        let isNew = published.withLock { published -> Bool in
-            guard published != status else { return false }
-            published = status
-            return true
+        let made = makeStatus()
+        let status = published.withLock { published -> ReplicationStatus in
+            published = made
+            // Subscriptions come and go on any thread: the newest ones, so that none flickers.
+            published.subscriptions = subscriptionStatuses(made.subscriptions)
+            return published
         }
-        if isNew { statusObservers.tell(status) }
+        guard status != toldStatus else { return }
+        toldStatus = status
+        statusObservers.tell(status)
+    }
+
+    /// The status of the subscriptions there are now, as known for each.
+    func subscriptionStatuses(_ known: [SubscriptionStatus]) -> [SubscriptionStatus] {
+        subscriptions.map { subscription in
+            known.first { $0.id == subscription.id } ?? subscriptionStatus(subscription, [])
+        }
     }
 
     private func makeStatus() -> ReplicationStatus {

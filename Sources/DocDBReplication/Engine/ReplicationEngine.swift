@@ -23,6 +23,12 @@ package final class ReplicationEngine: @unchecked Sendable {
         var phase = Phase.stopped
         var configuration = ReplicationConfiguration()
         var stopped: [@Sendable () -> Void] = []
+        /// In the order in which they were made.
+        var subscriptions: [Subscription] = []
+        var nextSubscription: UInt64 = 1
+
+        /// Whether documents that leave a subscription are to be evicted, which is watched for while stopped, too.
+        var hasEvictingSubscription: Bool { subscriptions.contains { $0.policy == .evict } }
     }
 
     struct Subscription {
@@ -36,9 +42,12 @@ package final class ReplicationEngine: @unchecked Sendable {
 
     let environment: ReplicationEnvironment
     let lifecycle = Lock(Lifecycle())
+    /// Whether commits are watched; held while the store is told.
+    let isWatching = Lock(false)
     let published = Lock(ReplicationStatus())
     let publishedPresence = Lock<[PresenceRecord]>([])
-    let nextSubscription = Lock<UInt64>(1)
+    /// Held while the router is told what is subscribed to.
+    let subscribing = Lock<Void>(())
     /// What connected peers may do, by store id.
     let peerRights = Lock<[[UInt8]: PeerRights]>([:])
 
@@ -56,10 +65,10 @@ package final class ReplicationEngine: @unchecked Sendable {
     var configuration = ReplicationConfiguration()
     var isRunning = false
     var listener: (any Listener)?
+    var earlyLinks: [any Link] = []
     var dialers: [Dialer] = []
     var connections: [UInt64: Connection] = [:]
     var lastNumber: UInt64 = TimerKey.firstFree
-    var subscriptions: [Subscription] = []
     var interests: InterestTable
     var presence: PresenceTable
     var isPresenceScheduled = false
@@ -71,6 +80,8 @@ package final class ReplicationEngine: @unchecked Sendable {
     var isStatusDirty = false
     var isStatusScheduled = false
     var publishedNanoseconds: UInt64 = 0
+    /// What the observers were told last.
+    var toldStatus = ReplicationStatus()
     /// Whether documents may wait to be evicted.
     var hasDeferredEvictions = true
 
