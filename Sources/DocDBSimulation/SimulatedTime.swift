@@ -1,3 +1,4 @@
+import DocDBCore
 import Synchronization
 
 /// The true time of a simulation, which moves only when told to, and the timers that wait for it.
@@ -37,7 +38,7 @@ public final class SimulatedTime: Sendable {
 
     /// The wall time of the simulation's start, in nanoseconds since 1970.
     public let startNanosecondsSince1970: UInt64
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// Creates a time that stands at its start.
     ///
@@ -46,7 +47,7 @@ public final class SimulatedTime: Sendable {
     ///   - startNanosecondsSince1970: the wall time of the start; the first second of 2027 unless given.
     public init(seed: UInt64, startNanosecondsSince1970: UInt64 = 1_798_761_600_000_000_000) {
         self.startNanosecondsSince1970 = startNanosecondsSince1970
-        state = Mutex(State(random: SimulationRandom(seed: seed)))
+        state = Lock(State(random: SimulationRandom(seed: seed)))
     }
 
     /// The nanoseconds since the start.
@@ -175,11 +176,11 @@ public final class SimulatedClock: Sendable {
     }
 
     private let time: SimulatedTime
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(_ time: SimulatedTime, skew: Duration) {
         self.time = time
-        state = Mutex(State(offset: skew.nanoseconds))
+        state = Lock(State(offset: skew.nanoseconds))
     }
 
     /// What the wall clock shows, in nanoseconds since 1970; never before that.

@@ -1,3 +1,4 @@
+import DocDBCore
 import Synchronization
 
 /// What a simulated disk holds and has in store, shared by all who have it open.
@@ -5,7 +6,7 @@ import Synchronization
 /// Every member but `locked` and `lock` is used within `locked` only.
 final class DiskCore: @unchecked Sendable {
     // Unchecked: see above.
-    private let lock = Mutex<Void>(())
+    private let lock = Lock<Void>(())
     let root = DirectoryNode()
     var random: SimulationRandom
     /// Files that were opened before belong to a process that is no more; nothing they are asked for has any effect.

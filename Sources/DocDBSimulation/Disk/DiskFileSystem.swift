@@ -1,6 +1,5 @@
 import DocDBCore
 import DocDBStorage
-import Synchronization
 
 /// A simulated disk as stores see it.
 final class DiskFileSystem: StoreFileSystem {
