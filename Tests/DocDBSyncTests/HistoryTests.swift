@@ -49,3 +49,26 @@ struct HistoryTests {
         #expect(kinds.isEmpty, "replay with DOCDB_HISTORY_FIRST=seed DOCDB_HISTORIES=1 DOCDB_HISTORY_SHOW=seed")
     }
 }
+
+extension HistoryTests {
+    /// Prints, for each rule left out alone, how many histories then fail, and the shortest: `DOCDB_ABLATE=count`.
+    @Test("Ablation", .enabled(if: ProcessInfo.processInfo.environment["DOCDB_ABLATE"] != nil))
+    func ablation() {
+        let first = UInt64(Self.number("DOCDB_HISTORY_FIRST", 0))
+        let count = UInt64(Self.number("DOCDB_ABLATE", 200))
+        let steps = Self.number("DOCDB_HISTORY_STEPS", 120)
+        let only = ProcessInfo.processInfo.environment["DOCDB_ABLATE_RULES"]?.split(separator: ",").map(String.init)
+        for rule in SyncRule.allCases where only?.contains(rule.rawValue) ?? true {
+            var kinds: [String: Int] = [:]
+            var failures: [(steps: Int, seed: UInt64, text: String)] = []
+            for seed in first..<(first + count) {
+                let (world, violation) = Self.violation(seed: seed, steps: steps, disabledRules: [rule])
+                guard let violation else { continue }
+                kinds[violation.invariant, default: 0] += 1
+                failures.append((world.trace.count, seed, "\(violation)"))
+            }
+            failures.sort { ($0.steps, $0.seed) < ($1.steps, $1.seed) }
+            print("without \(rule): \(failures.count)/\(count) \(kinds) \(failures.prefix(3))")
+        }
+    }
+}

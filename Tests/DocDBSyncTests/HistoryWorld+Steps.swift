@@ -126,8 +126,7 @@ extension HistoryWorld {
 
     private func changeInterest(_ peer: HistoryPeer) throws {
         guard !isHub(peer) else { return }
-        peer.interest = .random(&random)
-        peer.interestVersion += 1
+        peer.interests.append(.random(&random))
         log("\(peer.name) interest \(peer.interest.interest)")
         for name in peer.ends.keys.sorted() where peer.ends[name]?.isEstablished ?? false {
             try tell(peer, self.peer(name), .interest(announced(peer, self.peer(name))))

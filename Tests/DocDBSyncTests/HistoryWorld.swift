@@ -29,8 +29,9 @@ final class HistoryPeer {
     let name: String
     let replica: ModelReplica
     let authenticator: HistoryAuthenticator
-    var interest = HistoryPredicate.everything
-    var interestVersion: UInt64 = 1
+    /// What it has wanted so far; the version of each is its place.
+    var interests = [HistoryPredicate.everything]
+    var interest: HistoryPredicate { interests[interests.count - 1] }
     /// Interests of others by origin, with the peer that told them.
     var relayed: [[UInt8]: (AnnouncedInterest, from: String)] = [:]
     var ends: [String: End] = [:]
@@ -114,7 +115,7 @@ final class HistoryWorld {
             let peer = HistoryPeer(
                 String("ABCDE"[String.Index(utf16Offset: index, in: "ABCDE")]), replica,
                 HistoryAuthenticator(grants, grant))
-            if !isHub { peer.interest = .random(&self.random) }
+            if !isHub { peer.interests = [.random(&self.random)] }
             peers.append(peer)
             replica.onCommit = { [unowned self, unowned peer] changes, sequence in
                 noteCommit(peer, changes, sequence)
@@ -323,7 +324,7 @@ final class HistoryWorld {
     func announced(_ peer: HistoryPeer, _ other: HistoryPeer) -> [AnnouncedInterest] {
         var interests = [
             AnnouncedInterest(
-                origin: peer.replica.storeID, version: peer.interestVersion, hops: 0, interest: peer.interest.interest)
+                origin: peer.replica.storeID, version: UInt64(peer.interests.count), hops: 0, interest: peer.interest.interest)
         ]
         guard isRelaying else { return interests }
         for (known, from) in peer.relayed.values.sorted(by: { $0.0.origin.lexicographicallyPrecedes($1.0.origin) })
@@ -350,9 +351,9 @@ final class HistoryWorld {
     func wanted(_ peer: HistoryPeer, _ other: HistoryPeer) -> HistoryPredicate {
         guard isRelaying else { return peer.interest }
         var boxes = peer.interest.boxes
-        for (known, from) in peer.relayed.values where from != other.name {
+        for (known, from) in peer.relayed.values where from != other.name && known.origin != other.replica.storeID {
             guard let origin = peers.first(where: { $0.replica.storeID == known.origin }) else { continue }
-            boxes += origin.interest.boxes
+            boxes += origin.interests[Int(known.version) - 1].boxes
         }
         let all = HistoryPredicate.everything.boxes[0]
         return boxes.contains(all) ? .everything : HistoryPredicate(boxes: boxes)

@@ -183,7 +183,9 @@ extension Session {
         guard rights != gate.rights else { return }
         gate = try Gate(rights, ownActors: Set(handshake.hello.actors.map(\.actor)), names: replica.names)
         guard provider.number > 0 else { return }
-        try rescope(restarting: true)
+        try rescope()
+        // Empty: the peer is to ask anew, under a new number.
+        send(.reconcile(RangesMessage(number: provider.number, bytes: [])))
     }
 
     /// The salt of reconciliations: both nonces and the number of the interest.

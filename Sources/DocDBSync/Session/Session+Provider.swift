@@ -9,12 +9,12 @@ extension Session {
         provider.number = message.number
         provider.interest = try Interest.union(message.origins.map(\.interest))
         effects.append(.announced(message.origins))
-        try rescope(restarting: false)
+        try rescope()
         provider.request = message
     }
 
     /// Compiles the scope for the interest and the rights that stand, and has commits reported by it.
-    func rescope(restarting: Bool) throws {
+    func rescope() throws {
         let scope = try ScopeFilter(provider.interest, permitted: gate.rights.read, names: replica.names)
         provider.scope = scope
         provider.sent = nil
@@ -30,11 +30,6 @@ extension Session {
         provider.mustWalk = true
         provider.total = nil
         provider.isFirst = true
-        if restarting, provider.request == nil {
-            var request = InterestMessage()
-            request.number = provider.number
-            provider.request = request
-        }
         effects.append(.scope(scope.scope))
     }
 
@@ -114,11 +109,17 @@ extension Session {
 
     /// Offers documents again that the peer refused under older rights of this one (R18).
     func offerRefusedAgain() throws {
-        guard isOn(.retry) else { return }
+        for document in apart.there.values { offerRefusedAgain(document) }
+    }
+
+    /// Offers a document again, once under each epoch of this peer's rights.
+    private func offerRefusedAgain(_ document: ApartDocument) {
         let epoch = ownRights.epoch
-        for document in apart.there.values where document.code == .denied || document.code == .relay {
-            if document.epoch < epoch { offerAgain(document.reference) }
-        }
+        guard isOn(.retry), document.code == .denied || document.code == .relay, document.epoch < epoch,
+            apart.retried[document.reference] != epoch
+        else { return }
+        apart.retried[document.reference] = epoch
+        offerAgain(document.reference)
     }
 
     /// Offers a document again, whole.
@@ -226,6 +227,8 @@ extension Session {
         let document = ApartDocument(
             peer: peer.number, side: .there, reference: reference, code: outcome.code, epoch: outcome.epoch,
             reason: outcome.reason)
+        // It may have been judged before the rights came that permit it.
+        offerRefusedAgain(document)
         guard apart.there[reference] != document else { return }
         apart.there[reference] = document
         try writer.setApart(document)

@@ -34,6 +34,7 @@ extension Session {
     /// The provider has begun a reconciliation, or has taken a step of it.
     func receiveReconcile(_ message: RangesMessage) throws {
         guard message.number == subscriber.number else { return }
+        if message.bytes.isEmpty { return askFresh() }
         if subscriber.reconciliation == nil {
             try list(message.number)
             report(.reconciling)

@@ -216,6 +216,8 @@ package final class Session {
 struct ApartIndex {
     var here: [DocumentReference: ApartDocument] = [:]
     var there: [DocumentReference: ApartDocument] = [:]
+    /// The epoch of this peer's rights under which a document was last offered again.
+    var retried: [DocumentReference: UInt64] = [:]
     /// The times for which deltas of the peer wait.
     var quarantined: [DocumentReference: HybridTime] = [:]
 }
