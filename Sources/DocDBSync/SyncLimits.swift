@@ -19,6 +19,8 @@ package enum SyncLimits {
 
     /// The most actors that one version vector, or the stamps of one document, may name.
     package static let vectorActorCount = 8192
+    /// The most fields, however deep, of one document, and the most entries beside them; decoded, each takes some 100 bytes.
+    package static let documentLeafCount = 1 << 20
     /// The most bytes that the paths of one document's fields have together, each from the top.
     package static let documentPathByteCount = 64 * 1024 * 1024
     /// The most actors that a peer defines for one pull.

@@ -36,7 +36,7 @@ extension ByteBuffer {
     }
 }
 
-extension ByteCursor {
+extension WireCursor {
     mutating func readFingerprintRange() throws(CBORError) -> FingerprintRange {
         let level = try readByte()
         guard level <= FingerprintRange.maximalLevel else { throw .malformed }

@@ -99,7 +99,7 @@ package struct ProviderReconciliation: Sendable {
 
     /// Reads a message; returns whether the subscriber has more to say.
     private mutating func read(_ bytes: UnsafeRawBufferPointer, _ step: inout Step) throws(CBORError) -> Bool {
-        var cursor = ByteCursor(bytes)
+        var cursor = WireCursor(bytes)
         let flags = try cursor.readByte()
         guard flags <= RangesCoding.hasMore else { throw .malformed }
         var held = HeldDocumentReader()
@@ -123,7 +123,7 @@ package struct ProviderReconciliation: Sendable {
         range.level == FingerprintRange.maximalLevel || set.indices(of: range).count <= RangesCoding.listedCount
     }
 
-    private mutating func readSplit(_ cursor: inout ByteCursor, _ step: inout Step) throws(CBORError) {
+    private mutating func readSplit(_ cursor: inout WireCursor, _ step: inout Step) throws(CBORError) {
         let range = try cursor.readSplitRange()
         for digit in 0..<FingerprintRange.childCount {
             let child = range.child(digit)
@@ -138,7 +138,7 @@ package struct ProviderReconciliation: Sendable {
         }
     }
 
-    private mutating func readNeed(_ cursor: inout ByteCursor, _ step: inout Step) throws(CBORError) {
+    private mutating func readNeed(_ cursor: inout WireCursor, _ step: inout Step) throws(CBORError) {
         let indices = set.indices(of: try cursor.readFingerprintRange())
         let bits = try cursor.read(count: (indices.count + 7) / 8)
         for (offset, index) in indices.enumerated() where bits[offset / 8] & 1 << UInt8(offset % 8) != 0 {

@@ -47,7 +47,7 @@ extension ByteBuffer {
     }
 }
 
-extension ByteCursor {
+extension WireCursor {
     mutating func readSummary() throws(CBORError) -> ReconciliationSet.Summary {
         guard let count = Int(exactly: try readVarint()) else { throw .malformed }
         return ReconciliationSet.Summary(count: count, sum: count > 0 ? try readUInt64() : 0)
@@ -99,7 +99,7 @@ struct HeldDocumentReader {
     private var actors: [ActorID] = []
     private var lastTime = HybridTime.zero
 
-    mutating func read(_ cursor: inout ByteCursor) throws(CBORError) -> HeldDocument {
+    mutating func read(_ cursor: inout WireCursor) throws(CBORError) -> HeldDocument {
         let collection = try cursor.readCount(atMost: collections.count)
         if collection == collections.count {
             let name = try cursor.read(count: try cursor.readCount(atMost: Limits.collectionNameByteCount))

@@ -81,7 +81,7 @@ package struct SubscriberReconciliation: Sendable {
     }
 
     private mutating func read(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
-        var cursor = ByteCursor(bytes)
+        var cursor = WireCursor(bytes)
         guard try cursor.readByte() <= RangesCoding.hasMore else { throw .malformed }
         while !cursor.isAtEnd {
             switch try cursor.readByte() {
@@ -112,7 +112,7 @@ package struct SubscriberReconciliation: Sendable {
     }
 
     /// Reads the provider's items of a range, in order, and finds out which are not here, and which are only here.
-    private mutating func readList(_ cursor: inout ByteCursor) throws(CBORError) {
+    private mutating func readList(_ cursor: inout WireCursor) throws(CBORError) {
         let range = try cursor.readFingerprintRange()
         let byteCount = range.placeByteCount
         let limit = byteCount == 0 ? SyncLimits.rangesByteCount : cursor.remaining / byteCount
@@ -141,7 +141,7 @@ package struct SubscriberReconciliation: Sendable {
     }
 
     private func readPlace(
-        _ cursor: inout ByteCursor, _ range: FingerprintRange, _ byteCount: Int
+        _ cursor: inout WireCursor, _ range: FingerprintRange, _ byteCount: Int
     ) throws(CBORError) -> UInt64 {
         var place: UInt64 = 0
         for _ in 0..<byteCount { place = place << 8 | UInt64(try cursor.readByte()) }

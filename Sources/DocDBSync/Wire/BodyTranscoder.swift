@@ -36,35 +36,36 @@ struct BodyTranscoder: ~Copyable {
     }
 
     /// Transcodes one whole body into `output`.
-    mutating func transcodeBody(_ cursor: inout ByteCursor) throws(CBORError) {
+    mutating func transcodeBody(_ cursor: inout WireCursor) throws(CBORError) {
         begin()
         let (major, argument) = try cursor.readStrictHead()
-        guard major == CBOR.Major.map else { throw .malformed }
+        guard major == Major.map else { throw .malformed }
         try appendMap(argument, &cursor, depth: 0, prefix: 0, isInArray: false)
+        guard leafCount <= SyncLimits.documentLeafCount else { throw .tooDeep }
     }
 
     /// Transcodes one whole value, no map, into `output`.
     ///
     /// - Parameter depth: the number of objects that it lies in.
-    mutating func transcodeValue(_ cursor: inout ByteCursor, depth: Int) throws(CBORError) {
+    mutating func transcodeValue(_ cursor: inout WireCursor, depth: Int) throws(CBORError) {
         begin()
-        guard !cursor.isAtEnd, cursor.position.load(as: UInt8.self) >> 5 != CBOR.Major.map else { throw .malformed }
+        guard !cursor.isAtEnd, cursor.position.load(as: UInt8.self) >> 5 != Major.map else { throw .malformed }
         try appendValue(&cursor, depth: depth, prefix: 0, isInArray: true)
     }
 
     /// Checks a path and returns the number of its keys.
     mutating func check(path: UnsafeRawBufferPointer) throws(CBORError) -> Int {
         begin()
-        var cursor = ByteCursor(path)
+        var cursor = WireCursor(path)
         var depth = 0
         while !cursor.isAtEnd {
             let (major, argument) = try cursor.readStrictHead()
-            if major == CBOR.Major.unsigned {
+            if major == Major.unsigned {
                 guard argument < UInt64(keyCount), keys[Int(argument)] != 0, depth > 0 || argument != identityKey else {
                     throw .malformed
                 }
             } else {
-                guard major == CBOR.Major.text else { throw .malformed }
+                guard major == Major.text else { throw .malformed }
                 let text = try cursor.read(argument: argument)
                 guard UTF8Validation.isValid(text), depth > 0 || !Self.isIdentity(text) else { throw .malformed }
             }
@@ -91,18 +92,20 @@ struct BodyTranscoder: ~Copyable {
     }
 
     private mutating func appendMap(
-        _ count: UInt64, _ cursor: inout ByteCursor, depth: Int, prefix: Int, isInArray: Bool
+        _ count: UInt64, _ cursor: inout WireCursor, depth: Int, prefix: Int, isInArray: Bool
     ) throws(CBORError) {
         guard depth < Limits.nestingDepth else { throw .tooDeep }
         guard count <= UInt64(cursor.remaining / 2) else { throw .truncated }
-        output.appendCBORHead(major: CBOR.Major.map, count)
+        output.appendCBORHead(major: Major.map, count)
         if count == 0 {
             if depth > 0, !isInArray { leafCount += 1 }
             return
         }
         // The count is at most half of a frame's bytes, and so is the prefix: no overflow.
         pathByteCount += Int(count) * prefix
-        guard pathByteCount <= SyncLimits.documentPathByteCount else { throw .tooDeep }
+        guard pathByteCount <= SyncLimits.documentPathByteCount, leafCount <= SyncLimits.documentLeafCount else {
+            throw .tooDeep
+        }
         let first = order.count
         var keyOrder = KeyOrder()
         for _ in 0..<Int(count) {
@@ -118,12 +121,12 @@ struct BodyTranscoder: ~Copyable {
 
     @inline(__always)
     private mutating func appendKey(
-        _ cursor: inout ByteCursor, _ keyOrder: inout KeyOrder, isTop: Bool
+        _ cursor: inout WireCursor, _ keyOrder: inout KeyOrder, isTop: Bool
     ) throws(CBORError) {
         let start = cursor.position
         let (major, argument) = try cursor.readStrictHead()
-        guard major == CBOR.Major.unsigned else {
-            guard major == CBOR.Major.text else { throw .malformed }
+        guard major == Major.unsigned else {
+            guard major == Major.text else { throw .malformed }
             return try appendTextKey(from: start, argument, &cursor, &keyOrder, isTop: isTop)
         }
         guard argument >= keyOrder.sourceNumber, keyOrder.sourceText == nil else { throw .notCanonical }
@@ -134,7 +137,7 @@ struct BodyTranscoder: ~Copyable {
         if key & ReceivingDictionary.isText == 0 {
             if Int(key) <= keyOrder.target { keyOrder.isBroken = true }
             keyOrder.target = Int(key)
-            output.appendCBORHead(major: CBOR.Major.unsigned, UInt64(key - 1))
+            output.appendCBORHead(major: Major.unsigned, UInt64(key - 1))
         } else {
             keyOrder.isBroken = true
             keyOrder.target = KeyOrder.text
@@ -144,7 +147,7 @@ struct BodyTranscoder: ~Copyable {
 
     @inline(never)
     private mutating func appendTextKey(
-        from start: UnsafeRawPointer, _ count: UInt64, _ cursor: inout ByteCursor, _ keyOrder: inout KeyOrder,
+        from start: UnsafeRawPointer, _ count: UInt64, _ cursor: inout WireCursor, _ keyOrder: inout KeyOrder,
         isTop: Bool
     ) throws(CBORError) {
         let text = try cursor.read(argument: count)
@@ -155,7 +158,7 @@ struct BodyTranscoder: ~Copyable {
         if let number = names.intern(text) {
             if number + 1 <= keyOrder.target { keyOrder.isBroken = true }
             keyOrder.target = number + 1
-            output.appendCBORHead(major: CBOR.Major.unsigned, UInt64(number))
+            output.appendCBORHead(major: Major.unsigned, UInt64(number))
         } else {
             keyOrder.target = KeyOrder.text
             output.append(encoded)
@@ -164,21 +167,21 @@ struct BodyTranscoder: ~Copyable {
 
     @inline(__always)
     private mutating func appendValue(
-        _ cursor: inout ByteCursor, depth: Int, prefix: Int, isInArray: Bool
+        _ cursor: inout WireCursor, depth: Int, prefix: Int, isInArray: Bool
     ) throws(CBORError) {
         let start = cursor.position
         guard !cursor.isAtEnd else { throw .truncated }
         let first = start.load(as: UInt8.self)
         switch first >> 5 {
-        case CBOR.Major.simple:
+        case Major.simple:
             _ = try cursor.readByte()
             try cursor.readStrictSimple(first: first)
-        case CBOR.Major.unsigned, CBOR.Major.negative:
+        case Major.unsigned, Major.negative:
             guard try cursor.readStrictHead().argument <= UInt64(Int64.max) else { throw .malformed }
-        case CBOR.Major.text:
+        case Major.text:
             let text = try cursor.read(argument: try cursor.readStrictHead().argument)
             guard UTF8Validation.isValid(text) else { throw .malformed }
-        case CBOR.Major.bytes:
+        case Major.bytes:
             _ = try cursor.read(argument: try cursor.readStrictHead().argument)
         default:
             return try appendContainer(&cursor, depth: depth, prefix: prefix, isInArray: isInArray)
@@ -189,13 +192,13 @@ struct BodyTranscoder: ~Copyable {
 
     @inline(never)
     private mutating func appendContainer(
-        _ cursor: inout ByteCursor, depth: Int, prefix: Int, isInArray: Bool
+        _ cursor: inout WireCursor, depth: Int, prefix: Int, isInArray: Bool
     ) throws(CBORError) {
         let (major, count) = try cursor.readStrictHead()
-        if major == CBOR.Major.map {
+        if major == Major.map {
             return try appendMap(count, &cursor, depth: depth, prefix: isInArray ? 0 : prefix, isInArray: isInArray)
         }
-        guard major == CBOR.Major.array else { throw .malformed }
+        guard major == Major.array else { throw .malformed }
         guard depth < Limits.nestingDepth else { throw .tooDeep }
         guard count <= UInt64(cursor.remaining) else { throw .truncated }
         output.appendCBORHead(major: major, count)

@@ -29,7 +29,7 @@ package struct DocumentDigester: ~Copyable {
         input.truncate(to: collectionByteCount)
         input.append(document.id)
         do throws(CBORError) {
-            var cursor = ByteCursor(document.state)
+            var cursor = WireCursor(document.state)
             switch try cursor.readByte() {
             case StateWalk.fresh:
                 guard document.body != nil else { throw .malformed }
@@ -76,7 +76,7 @@ package struct DocumentDigester: ~Copyable {
 
     /// Reads the vectors of a state in general form, behind its first byte.
     private mutating func readVectors(
-        _ cursor: inout ByteCursor, body: UnsafeRawBufferPointer?
+        _ cursor: inout WireCursor, body: UnsafeRawBufferPointer?
     ) throws(CBORError) -> (seen: VersionVector, deleted: VersionVector) {
         let flags = try cursor.readByte()
         guard flags <= StateWalk.allFlags else { throw .malformed }
@@ -109,7 +109,7 @@ package struct DocumentDigester: ~Copyable {
         return (seen, deleted)
     }
 
-    private mutating func readStamps(_ cursor: inout ByteCursor) throws(CBORError) {
+    private mutating func readStamps(_ cursor: inout WireCursor) throws(CBORError) {
         stamps.removeAll(keepingCapacity: true)
         let count = try cursor.readCount(atMost: cursor.remaining / 2)
         for _ in 0..<count {
@@ -125,7 +125,7 @@ package struct DocumentDigester: ~Copyable {
         }
     }
 
-    private mutating func readRuns(_ cursor: inout ByteCursor, _ leafCount: Int) throws(CBORError) {
+    private mutating func readRuns(_ cursor: inout WireCursor, _ leafCount: Int) throws(CBORError) {
         var covered = 0
         while covered < leafCount {
             isDot[try cursor.readCount(atMost: stamps.count)] = true
@@ -136,7 +136,7 @@ package struct DocumentDigester: ~Copyable {
     }
 
     private func readDifferences(
-        _ cursor: inout ByteCursor, into vector: inout VersionVector, _ reference: HybridTime
+        _ cursor: inout WireCursor, into vector: inout VersionVector, _ reference: HybridTime
     ) throws(CBORError) {
         let count = try cursor.readCount(atMost: cursor.remaining / 2)
         for _ in 0..<count {
@@ -146,7 +146,7 @@ package struct DocumentDigester: ~Copyable {
     }
 
     /// Notes which stamps are dots of entries; those that are only bases are not.
-    private mutating func readExtras(_ cursor: inout ByteCursor) throws(CBORError) {
+    private mutating func readExtras(_ cursor: inout WireCursor) throws(CBORError) {
         let count = try cursor.readCount(atMost: cursor.remaining / 3)
         for _ in 0..<count {
             let tag = try cursor.readVarint()
@@ -166,9 +166,9 @@ package struct DocumentDigester: ~Copyable {
 /// Counts the leaves of a stored body.
 private enum LeafCount {
     static func leaves(of body: UnsafeRawBufferPointer) throws(CBORError) -> Int {
-        var cursor = ByteCursor(body)
-        let (major, _, count) = try cursor.readCBORHead()
-        guard major == CBOR.Major.map, count <= UInt64(cursor.remaining) else { throw .malformed }
+        var cursor = WireCursor(body)
+        let (major, count) = try cursor.readHead()
+        guard major == Major.map, count <= UInt64(cursor.remaining) else { throw .malformed }
         // Objects only add to what is to come: no recursion.
         var pending = Int(count)
         var leafCount = 0
@@ -177,8 +177,8 @@ private enum LeafCount {
             try cursor.skipCBOR()
             guard !cursor.isAtEnd else { throw .truncated }
             var probe = cursor
-            let (major, _, memberCount) = try probe.readCBORHead()
-            if major == CBOR.Major.map, memberCount > 0 {
+            let (major, memberCount) = try probe.readHead()
+            if major == Major.map, memberCount > 0 {
                 guard memberCount <= UInt64(probe.remaining) else { throw .truncated }
                 pending += Int(memberCount)
                 cursor = probe

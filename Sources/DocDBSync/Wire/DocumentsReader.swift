@@ -4,7 +4,7 @@ package import DocDBCore
 ///
 /// Everything is checked here: what comes out can be stored. The bytes are those of Schemas/sync-documents.md.
 package struct DocumentsReader: ~Copyable {
-    private var cursor: ByteCursor
+    private var cursor: WireCursor
     private let dictionary: ReceivingDictionary
     private let names: FieldNames
     private var rewriter: StateRewriter
@@ -13,7 +13,7 @@ package struct DocumentsReader: ~Copyable {
     /// - Parameter names: the field names of the receiver's store, to which new ones are added where there is room; the same
     ///   for all contents read with one dictionary.
     package init(content: UnsafeRawBufferPointer, dictionary: ReceivingDictionary, names: FieldNames) {
-        cursor = ByteCursor(content)
+        cursor = WireCursor(content)
         self.dictionary = dictionary
         self.names = names
         rewriter = StateRewriter(dictionary: dictionary, names: names)
@@ -200,7 +200,7 @@ private struct StateRewriter: ~Copyable, StateVisitor {
     }
 
     mutating func value(_ value: UnsafeRawBufferPointer, at path: UnsafeRawBufferPointer) throws(CBORError) {
-        var cursor = ByteCursor(value)
+        var cursor = WireCursor(value)
         try transcoder.transcodeValue(&cursor, depth: pathDepth)
     }
 }

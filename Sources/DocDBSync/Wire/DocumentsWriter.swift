@@ -106,7 +106,7 @@ package struct DocumentsWriter: ~Copyable {
         body: UnsafeRawBufferPointer, state: UnsafeRawBufferPointer
     ) throws(CBORError) -> UnsafeRawBufferPointer {
         try use.walkBody(body)
-        var cursor = ByteCursor(state)
+        var cursor = WireCursor(state)
         try StateWalk.walk(&cursor, leafCount: use.leafCount, &use)
         return UnsafeRawBufferPointer(rebasing: state[..<(state.count - cursor.remaining)])
     }

@@ -2,9 +2,9 @@ import DocDBCore
 
 /// Reads the fields of messages in deterministic CBOR; lists are no longer than their limits and the bytes at hand.
 struct FieldReader {
-    private var cursor: ByteCursor
+    private var cursor: WireCursor
 
-    init(_ bytes: UnsafeRawBufferPointer) { cursor = ByteCursor(bytes) }
+    init(_ bytes: UnsafeRawBufferPointer) { cursor = WireCursor(bytes) }
 
     var isAtEnd: Bool { cursor.isAtEnd }
 
@@ -36,7 +36,7 @@ struct FieldReader {
 
     mutating func array(atMost limit: Int) throws(CBORError) -> Int {
         let (major, count) = try cursor.readStrictHead()
-        guard major == CBOR.Major.array, count <= UInt64(min(limit, cursor.remaining)) else { throw .malformed }
+        guard major == Major.array, count <= UInt64(min(limit, cursor.remaining)) else { throw .malformed }
         return Int(count)
     }
 
@@ -65,7 +65,7 @@ struct FieldReader {
 
     mutating func unsigned() throws(CBORError) -> UInt64 {
         let (major, value) = try cursor.readStrictHead()
-        guard major == CBOR.Major.unsigned else { throw .malformed }
+        guard major == Major.unsigned else { throw .malformed }
         return value
     }
 
@@ -77,7 +77,7 @@ struct FieldReader {
 
     mutating func bytes(atMost limit: Int) throws(CBORError) -> [UInt8] {
         let (major, count) = try cursor.readStrictHead()
-        guard major == CBOR.Major.bytes, count <= UInt64(limit) else { throw .malformed }
+        guard major == Major.bytes, count <= UInt64(limit) else { throw .malformed }
         return [UInt8](try cursor.read(argument: count))
     }
 
@@ -90,14 +90,14 @@ struct FieldReader {
 
     mutating func halves() throws(CBORError) -> (high: UInt64, low: UInt64) {
         let (major, count) = try cursor.readStrictHead()
-        guard major == CBOR.Major.bytes, count == 16 else { throw .malformed }
+        guard major == Major.bytes, count == 16 else { throw .malformed }
         let high = try cursor.readUInt64()
         return (high, try cursor.readUInt64())
     }
 
     mutating func text(atMost limit: Int) throws(CBORError) -> String {
         let (major, count) = try cursor.readStrictHead()
-        guard major == CBOR.Major.text, count <= UInt64(limit) else { throw .malformed }
+        guard major == Major.text, count <= UInt64(limit) else { throw .malformed }
         let text = try cursor.read(argument: count)
         guard UTF8Validation.isValid(text) else { throw .malformed }
         return String(decoding: text, as: UTF8.self)

@@ -67,12 +67,12 @@ extension ByteBuffer {
         appendCBOR(bytes: bytes)
     }
 
-    private mutating func appendArray(_ count: Int) { appendCBORHead(major: CBOR.Major.array, UInt64(count)) }
+    private mutating func appendArray(_ count: Int) { appendCBORHead(major: Major.array, UInt64(count)) }
 
-    fileprivate mutating func append(_ number: UInt64) { appendCBORHead(major: CBOR.Major.unsigned, number) }
+    fileprivate mutating func append(_ number: UInt64) { appendCBORHead(major: Major.unsigned, number) }
 
     private mutating func append(high: UInt64, low: UInt64) {
-        appendCBORHead(major: CBOR.Major.bytes, 16)
+        appendCBORHead(major: Major.bytes, 16)
         append(bigEndian: high)
         append(bigEndian: low)
     }

@@ -86,7 +86,7 @@ package enum MessageCodec {
     }
 
     private static func unpack(_ payload: UnsafeRawBufferPointer, limit: Int) throws -> ByteBuffer {
-        var cursor = ByteCursor(payload)
+        var cursor = WireCursor(payload)
         let length = try cursor.readVarint()
         guard length <= UInt64(limit) else { throw tooLong(limit) }
         let block = try cursor.read(count: cursor.remaining)

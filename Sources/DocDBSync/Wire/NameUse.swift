@@ -25,15 +25,15 @@ struct NameUse: ~Copyable, StateVisitor {
     /// Walks one whole body.
     mutating func walkBody(_ body: UnsafeRawBufferPointer) throws(CBORError) {
         leafCount = 0
-        var cursor = ByteCursor(body)
-        let (major, _, count) = try cursor.readCBORHead()
-        guard major == CBOR.Major.map, count <= UInt64(cursor.remaining) else { throw .malformed }
+        var cursor = WireCursor(body)
+        let (major, count) = try cursor.readHead()
+        guard major == Major.map, count <= UInt64(cursor.remaining) else { throw .malformed }
         try walkMembers(Int(count), &cursor, depth: 0, isInArray: false)
         guard cursor.isAtEnd else { throw .malformed }
     }
 
     private mutating func walkMembers(
-        _ count: Int, _ cursor: inout ByteCursor, depth: Int, isInArray: Bool
+        _ count: Int, _ cursor: inout WireCursor, depth: Int, isInArray: Bool
     ) throws(CBORError) {
         guard depth <= Limits.nestingDepth else { throw .tooDeep }
         for _ in 0..<count {
@@ -43,9 +43,9 @@ struct NameUse: ~Copyable, StateVisitor {
     }
 
     @inline(__always)
-    private mutating func walkKey(_ cursor: inout ByteCursor) throws(CBORError) {
-        let (major, _, argument) = try cursor.readCBORHead()
-        if major == CBOR.Major.unsigned {
+    private mutating func walkKey(_ cursor: inout WireCursor) throws(CBORError) {
+        let (major, argument) = try cursor.readHead()
+        if major == Major.unsigned {
             try use(name: argument)
         } else {
             guard argument <= UInt64(cursor.remaining) else { throw .truncated }
@@ -54,13 +54,13 @@ struct NameUse: ~Copyable, StateVisitor {
     }
 
     @inline(__always)
-    private mutating func walkValue(_ cursor: inout ByteCursor, depth: Int, isInArray: Bool) throws(CBORError) {
-        let (major, _, argument) = try cursor.readCBORHead()
+    private mutating func walkValue(_ cursor: inout WireCursor, depth: Int, isInArray: Bool) throws(CBORError) {
+        let (major, argument) = try cursor.readHead()
         switch major {
-        case CBOR.Major.bytes, CBOR.Major.text:
+        case Major.bytes, Major.text:
             guard argument <= UInt64(cursor.remaining) else { throw .truncated }
             _ = try cursor.read(count: Int(argument))
-        case CBOR.Major.array, CBOR.Major.map:
+        case Major.array, Major.map:
             return try walkContainer(major, argument, &cursor, depth: depth, isInArray: isInArray)
         default: break
         }
@@ -69,10 +69,10 @@ struct NameUse: ~Copyable, StateVisitor {
 
     @inline(never)
     private mutating func walkContainer(
-        _ major: UInt8, _ count: UInt64, _ cursor: inout ByteCursor, depth: Int, isInArray: Bool
+        _ major: UInt8, _ count: UInt64, _ cursor: inout WireCursor, depth: Int, isInArray: Bool
     ) throws(CBORError) {
         guard count <= UInt64(cursor.remaining), depth <= Limits.nestingDepth else { throw .malformed }
-        let isArray = major == CBOR.Major.array
+        let isArray = major == Major.array
         if !isInArray, isArray || count == 0 { leafCount += 1 }
         if isArray {
             for _ in 0..<Int(count) { try walkValue(&cursor, depth: depth + 1, isInArray: true) }
@@ -91,12 +91,12 @@ struct NameUse: ~Copyable, StateVisitor {
     }
 
     mutating func path(_ path: UnsafeRawBufferPointer) throws(CBORError) {
-        var cursor = ByteCursor(path)
+        var cursor = WireCursor(path)
         while !cursor.isAtEnd { try walkKey(&cursor) }
     }
 
     mutating func value(_ value: UnsafeRawBufferPointer, at path: UnsafeRawBufferPointer) throws(CBORError) {
-        var cursor = ByteCursor(value)
+        var cursor = WireCursor(value)
         try walkValue(&cursor, depth: 0, isInArray: true)
     }
 

@@ -25,7 +25,7 @@ struct StateWalk {
 
     /// - Parameter leafCount: the number of the body's leaves, nil where there is no body.
     static func walk<Visitor: StateVisitor & ~Copyable>(
-        _ cursor: inout ByteCursor, leafCount: Int?, _ visitor: inout Visitor
+        _ cursor: inout WireCursor, leafCount: Int?, _ visitor: inout Visitor
     ) throws(CBORError) {
         var start = cursor.position
         switch try cursor.readByte() {
@@ -44,19 +44,19 @@ struct StateWalk {
     /// Passes on what was read since `start`.
     @inline(__always)
     private static func flush<Visitor: StateVisitor & ~Copyable>(
-        _ start: inout UnsafeRawPointer, _ cursor: ByteCursor, _ visitor: inout Visitor
+        _ start: inout UnsafeRawPointer, _ cursor: WireCursor, _ visitor: inout Visitor
     ) {
         visitor.pass(UnsafeRawBufferPointer(start: start, count: cursor.position - start))
         start = cursor.position
     }
 
     private static func walkGeneral<Visitor: StateVisitor & ~Copyable>(
-        _ cursor: inout ByteCursor, _ leafCount: Int?, _ visitor: inout Visitor
+        _ cursor: inout WireCursor, _ leafCount: Int?, _ visitor: inout Visitor
     ) throws(CBORError) {
         var start = cursor.position - 1
         let flags = try cursor.readByte()
         guard flags <= allFlags, leafCount != nil || flags & hasRuns == 0 else { throw .malformed }
-        let stampCount = try cursor.readCount(atMost: cursor.remaining / 2)
+        let stampCount = try cursor.readCount(atMost: min(cursor.remaining / 2, SyncLimits.documentLeafCount))
         for index in 0..<stampCount {
             flush(&start, cursor, &visitor)
             try visitor.actor(try cursor.readVarint(), isFlagged: true)
@@ -74,18 +74,18 @@ struct StateWalk {
             }
         }
         if flags & hasExtras != 0 {
-            let count = try cursor.readCount(atMost: cursor.remaining / 3)
+            let count = try cursor.readCount(atMost: min(cursor.remaining / 3, SyncLimits.documentLeafCount))
             for _ in 0..<count { try walkExtra(&cursor, &visitor) }
         }
         flush(&start, cursor, &visitor)
     }
 
-    static func skipTime(_ cursor: inout ByteCursor) throws(CBORError) {
+    static func skipTime(_ cursor: inout WireCursor) throws(CBORError) {
         if try cursor.readVarint() & 1 == 1 { _ = try cursor.readVarint() }
     }
 
     /// Moves past the runs, which cover all leaves.
-    static func skipRuns(_ cursor: inout ByteCursor, _ leafCount: Int) throws(CBORError) {
+    static func skipRuns(_ cursor: inout WireCursor, _ leafCount: Int) throws(CBORError) {
         var covered = 0
         while covered < leafCount {
             _ = try cursor.readVarint()
@@ -96,7 +96,7 @@ struct StateWalk {
     }
 
     private static func walkExtra<Visitor: StateVisitor & ~Copyable>(
-        _ cursor: inout ByteCursor, _ visitor: inout Visitor
+        _ cursor: inout WireCursor, _ visitor: inout Visitor
     ) throws(CBORError) {
         let tag = try cursor.readVarint()
         let path = try cursor.read(count: try cursor.readCount(atMost: cursor.remaining))

@@ -1,79 +1,10 @@
 import DocDBCore
 
-// Concrete forms of what is generic in another module, where it would not be specialised.
 extension ByteBuffer {
+    /// Appends a number in big-endian order: the concrete form of what is generic in another module.
     @inline(__always)
     mutating func append(bigEndian value: UInt64) {
         withUnsafeBytes(of: value.bigEndian) { append($0) }
-    }
-}
-
-extension ByteCursor {
-    @inline(__always)
-    mutating func readUInt64() throws(CBORError) -> UInt64 {
-        UInt64(bigEndian: try read(count: 8).loadUnaligned(as: UInt64.self))
-    }
-
-    @inline(__always)
-    mutating func readUInt32() throws(CBORError) -> UInt32 {
-        UInt32(bigEndian: try read(count: 4).loadUnaligned(as: UInt32.self))
-    }
-
-    @inline(__always)
-    mutating func readUInt16() throws(CBORError) -> UInt16 {
-        UInt16(bigEndian: try read(count: 2).loadUnaligned(as: UInt16.self))
-    }
-}
-
-extension ByteCursor {
-    /// Reads the head of a value that is no simple one, which must be in its shortest form.
-    @inline(__always)
-    mutating func readStrictHead() throws(CBORError) -> (major: UInt8, argument: UInt64) {
-        let byte = try readByte()
-        let additional = byte & 0x1F
-        if additional < 24 { return (byte >> 5, UInt64(additional)) }
-        return (byte >> 5, try readStrictArgument(additional))
-    }
-
-    @inline(never)
-    private mutating func readStrictArgument(_ additional: UInt8) throws(CBORError) -> UInt64 {
-        let argument: UInt64
-        let least: UInt64
-        switch additional {
-        case 24: (argument, least) = (UInt64(try readByte()), 24)
-        case 25: (argument, least) = (UInt64(try readUInt16()), 0x100)
-        case 26: (argument, least) = (UInt64(try readUInt32()), 0x1_0000)
-        case 27: (argument, least) = (try readUInt64(), 0x1_0000_0000)
-        default: throw .malformed
-        }
-        guard argument >= least else { throw .notCanonical }
-        return argument
-    }
-
-    /// Reads as many bytes as a head's argument says.
-    @inline(__always)
-    mutating func read(argument: UInt64) throws(CBORError) -> UnsafeRawBufferPointer {
-        guard argument <= UInt64(remaining) else { throw .truncated }
-        return try read(count: Int(argument))
-    }
-
-    /// Reads the bytes of a simple value behind its first byte: a truth value, null, or a finite float in its shortest form.
-    mutating func readStrictSimple(first: UInt8) throws(CBORError) {
-        let value: Double
-        switch first {
-        case CBOR.falseByte, CBOR.trueByte, CBOR.nullByte: return
-        case CBOR.halfByte: value = HalfFloat.value(try readUInt16())
-        case CBOR.singleByte: value = Double(Float(bitPattern: try readUInt32()))
-        case CBOR.doubleByte: value = Double(bitPattern: try readUInt64())
-        default: throw .malformed
-        }
-        guard value.isFinite else { throw .malformed }
-        let single = Float(value)
-        let isSingle = Double(single).bitPattern == value.bitPattern
-        let shortest =
-            !isSingle
-            ? CBOR.doubleByte : HalfFloat.bits(exactly: single) == nil ? CBOR.singleByte : CBOR.halfByte
-        guard first == shortest else { throw .notCanonical }
     }
 }
 
@@ -88,29 +19,27 @@ enum WireID {
 
     /// The 16 bytes of the UUID that an id is, where it is one as text in lower case.
     static func uuid(_ id: UnsafeRawBufferPointer) -> (UInt64, UInt64)? {
-        guard id.count == 38, id[0] == uuidHead.0, id[1] == uuidHead.1 else { return nil }
-        var halves: (UInt64, UInt64) = (0, 0)
-        var digit = 0
-        for index in 2..<38 {
-            let byte = id[index]
-            if index == 10 || index == 15 || index == 20 || index == 25 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            let nibble: UInt8
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): nibble = byte - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): nibble = byte - UInt8(ascii: "a") + 10
-            default: return nil
-            }
-            if digit < 16 {
-                halves.0 = halves.0 << 4 | UInt64(nibble)
-            } else {
-                halves.1 = halves.1 << 4 | UInt64(nibble)
-            }
-            digit += 1
+        guard id.count == 38, let start = id.baseAddress else { return nil }
+        func has(_ byte: UInt8, _ offset: Int) -> Bool { start.load(fromByteOffset: offset, as: UInt8.self) == byte }
+        let dash = UInt8(ascii: "-")
+        guard has(uuidHead.0, 0), has(uuidHead.1, 1), has(dash, 10), has(dash, 15), has(dash, 20), has(dash, 25) else {
+            return nil
         }
-        return halves
+        var isValid = true
+        func digits(_ offset: Int, _ count: Int) -> UInt64 {
+            var result: UInt64 = 0
+            for index in offset..<offset + count {
+                let byte = start.load(fromByteOffset: index, as: UInt8.self)
+                let digit = byte &- UInt8(ascii: "0")
+                let letter = byte &- UInt8(ascii: "a")
+                if digit > 9, letter > 5 { isValid = false }
+                result = result << 4 | UInt64(digit <= 9 ? digit : letter &+ 10) & 15
+            }
+            return result
+        }
+        let high = digits(2, 8) << 32 | digits(11, 4) << 16 | digits(16, 4)
+        let low = digits(21, 4) << 48 | digits(26, 12)
+        return isValid ? (high, low) : nil
     }
 
     /// The id that is the text of a UUID.
@@ -142,7 +71,7 @@ enum WireID {
     }
 
     /// Reads an id as documents' contents have it.
-    static func readMarked(_ cursor: inout ByteCursor) throws(CBORError) -> [UInt8] {
+    static func readMarked(_ cursor: inout WireCursor) throws(CBORError) -> [UInt8] {
         guard !cursor.isAtEnd else { throw .truncated }
         guard cursor.position.load(as: UInt8.self) == contentMark else { return [UInt8](try read(&cursor)) }
         _ = try cursor.readByte()
@@ -151,15 +80,15 @@ enum WireID {
     }
 
     /// Reads one whole id in canonical CBOR, which is checked.
-    static func read(_ cursor: inout ByteCursor) throws(CBORError) -> UnsafeRawBufferPointer {
+    static func read(_ cursor: inout WireCursor) throws(CBORError) -> UnsafeRawBufferPointer {
         let start = cursor.position
         var probe = cursor
         let (major, argument) = try probe.readStrictHead()
         switch major {
-        case CBOR.Major.text:
+        case Major.text:
             guard UTF8Validation.isValid(try probe.read(argument: argument)) else { throw .malformed }
             cursor = probe
-        case CBOR.Major.unsigned, CBOR.Major.negative:
+        case Major.unsigned, Major.negative:
             guard argument <= UInt64(Int64.max) else { throw .malformed }
             cursor = probe
         default:
