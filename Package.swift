@@ -81,7 +81,11 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "DocDBSimulation", dependencies: ["DocDB", "DocDBStorage", "DocDBCore", "CSQLite"],
+            name: "DocDBSimulation",
+            dependencies: [
+                "DocDB", "DocDBReplication", "DocDBTransport", "DocDBSync", "DocDBLive", "DocDBStorage", "DocDBQuery",
+                "DocDBCore", "CSQLite",
+            ],
             swiftSettings: settings),
 
         // Tools.

@@ -1,5 +1,5 @@
 import DocDBReplication
-import DocDBStorage
+package import DocDBStorage
 import Synchronization
 
 /// An open database: a directory that holds collections of documents.
@@ -25,7 +25,7 @@ import Synchronization
 /// 5. Transactions, snapshots and what comes from them are valid within their closure only; later use throws
 ///    `misuse`. Documents, values and ids stay valid.
 public final class Database: Sendable {
-    let store: Store
+    package let store: Store
     /// The replication of the database; nil where it was opened without an identity.
     let replication: DatabaseSync?
 

@@ -1,6 +1,6 @@
 import Dispatch
 import DocDBCore
-import DocDBReplication
+package import DocDBReplication
 import DocDBStorage
 import DocDBSync
 import Synchronization
@@ -26,7 +26,7 @@ import Synchronization
 ///    cannot be.
 /// 4. Closing the database, or letting it go, stops its replication.
 public final class DatabaseSync: Sendable {
-    let engine: ReplicationEngine
+    package let engine: ReplicationEngine
     let store: Store
     private let identity: Database.Identity
     private let settings = Lock(SyncConfiguration())
@@ -52,7 +52,7 @@ public final class DatabaseSync: Sendable {
                     if isWatching { return try store.observe(.everything, by: router) }
                     try store.endObserving(by: router)
                     return 0
-                }))
+                }, disabledRules: world.disabledRules))
     }
 
     // MARK: Starting and stopping

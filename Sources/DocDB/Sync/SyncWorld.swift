@@ -1,5 +1,6 @@
 import DocDBCore
 package import DocDBReplication
+package import DocDBSync
 package import DocDBTransport
 import Synchronization
 
@@ -8,6 +9,8 @@ package struct SyncWorld: Sendable {
     package var executor: any ReplicationExecutor
     package var connector: any Connector
     package var makeListener: @Sendable (ReplicationConfiguration.ListenAddress) throws -> any Listener
+    /// Rules of the protocol that are left out, for simulations that must fail.
+    package var disabledRules: Set<SyncRule> = []
 
     package init(
         executor: any ReplicationExecutor, connector: any Connector,

@@ -38,9 +38,10 @@ extension ReplicationEngine {
         hello.isKeeper = configuration.isKeeper
         hello.nonce = environment.randomBytes(16)
         hello.actors = environment.ownActors()
+        var options = SessionConfiguration(isInitiator: link.info.isInitiator, hello: hello)
+        options.disabledRules = environment.disabledRules
         let session = Session(
-            configuration: SessionConfiguration(isInitiator: link.info.isInitiator, hello: hello), replica: replica,
-            authenticator: environment.authenticator)
+            configuration: options, replica: replica, authenticator: environment.authenticator)
         let inbox = LinkInbox { [weak self] in self?.enqueue { $0.takeInbox(number) } }
         let connection = Connection(
             number: number, link: link, inbox: inbox, session: session, dialer: dialer,

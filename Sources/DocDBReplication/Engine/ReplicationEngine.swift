@@ -40,7 +40,7 @@ package final class ReplicationEngine: @unchecked Sendable {
         var policy: LeavingPolicy
     }
 
-    let environment: ReplicationEnvironment
+    package let environment: ReplicationEnvironment
     let lifecycle = Lock(Lifecycle())
     /// Whether commits are watched; held while the store is told.
     let isWatching = Lock(false)

@@ -16,6 +16,8 @@ package struct ReplicationEnvironment: Sendable {
     package var ownActors: @Sendable () -> [Hello.OwnedActor]
     /// Begins to tell a router of all commits, and returns the newest one that is not told; or ends that.
     package var watchCommits: @Sendable (_ router: CommitRouter, _ isWatching: Bool) throws -> Int64
+    /// Rules of the protocol that are left out, for tests.
+    package var disabledRules: Set<SyncRule>
 
     package init(
         replica: any Replica, executor: any ReplicationExecutor, connector: any Connector,
@@ -24,7 +26,8 @@ package struct ReplicationEnvironment: Sendable {
         authenticator: any SessionAuthenticator, policy: LinkPolicy,
         randomBytes: @escaping @Sendable (Int) -> [UInt8],
         ownActors: @escaping @Sendable () -> [Hello.OwnedActor],
-        watchCommits: @escaping @Sendable (CommitRouter, Bool) throws -> Int64
+        watchCommits: @escaping @Sendable (CommitRouter, Bool) throws -> Int64,
+        disabledRules: Set<SyncRule> = []
     ) {
         self.replica = replica
         self.executor = executor
@@ -35,5 +38,6 @@ package struct ReplicationEnvironment: Sendable {
         self.randomBytes = randomBytes
         self.ownActors = ownActors
         self.watchCommits = watchCommits
+        self.disabledRules = disabledRules
     }
 }
