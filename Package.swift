@@ -95,7 +95,8 @@ let package = Package(
         .executableTarget(
             name: "docdb-inspect", dependencies: ["DocDBInspect"], swiftSettings: settings),
         .target(
-            name: "BenchmarkSuite", dependencies: ["DocDB", "CSQLite", "CCrypto"], path: "Benchmarks/Suite",
+            name: "BenchmarkSuite", dependencies: ["DocDB", "DocDBReplication", "DocDBSync", "CSQLite", "CCrypto"],
+            path: "Benchmarks/Suite",
             swiftSettings: settings),
         .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(

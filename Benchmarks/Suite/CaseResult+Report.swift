@@ -31,7 +31,7 @@ extension CaseResult {
     }
 
     private func quantity(_ side: Side) -> String {
-        if comparesBytes { return side.bytes.map { fixed(Double($0) / 1_048_576, 2) + " MiB" } ?? "-" }
+        if comparesBytes { return side.bytes.map(byteText) ?? "-" }
         return side.milliseconds < 1 ? fixed(side.milliseconds * 1_000, 1) + " us" : fixed(side.milliseconds, 1) + " ms"
     }
 
@@ -58,7 +58,7 @@ extension Bar: CustomStringConvertible {
         switch self {
         case .ratio(let limit): "<= " + fixed(limit, 2)
         case .milliseconds(let limit): "<= " + fixed(limit, 0) + " ms"
-        case .bytes(let limit): "<= \(limit >> 20) MiB"
+        case .bytes(let limit): "<= " + (limit % 1_048_576 == 0 ? "\(limit >> 20) MiB" : "\(limit) B")
         case .allocations(let limit): limit < 0.1 ? "no allocations" : "<= " + fixed(limit, 1) + " allocations"
         }
     }
@@ -74,6 +74,14 @@ package func fixed(_ value: Double, _ decimals: Int) -> String {
     guard decimals > 0 else { return sign + String(scaled) }
     let digits = String(scaled % scale)
     return sign + "\(scaled / scale)." + String(repeating: "0", count: decimals - digits.count) + digits
+}
+
+/// Writes a number of bytes in the unit that suits it.
+private func byteText(_ count: Int) -> String {
+    count < 10_240
+        ? "\(count) B"
+        : count < 1_048_576
+            ? fixed(Double(count) / 1_024, 1) + " KiB" : fixed(Double(count) / 1_048_576, 2) + " MiB"
 }
 
 private func number(_ value: Double?, _ decimals: Int) -> String { value.map { fixed($0, decimals) } ?? "null" }

@@ -6,8 +6,12 @@ struct DocDBCars: Sendable {
     let cars: Collection
 
     /// Opens the store at `path`, making it where there is none.
-    init(at path: String) throws {
-        database = try Database(at: path)
+    ///
+    /// - Parameter replicating: whether it has an identity to replicate with.
+    init(at path: String, replicating: Bool = false) throws {
+        database =
+            try replicating
+            ? Database(at: path, identity: .offlinePlayground(appID: Self.appID)) : Database(at: path)
         cars = database.collection("cars")
     }
 
@@ -15,6 +19,8 @@ struct DocDBCars: Sendable {
 
     /// Moves the write-ahead log into the database file and empties it.
     func checkpoint() throws { try database.checkpoint() }
+
+    static let appID = "org.docdb.benchmarks"
 
     // MARK: Writing
 

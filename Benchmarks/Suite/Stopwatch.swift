@@ -46,6 +46,9 @@ enum ResidentMemory {
         #endif
     }
 
+    /// The bytes resident now; nil where unknown.
+    static func current() -> Int? { bytes(of: "VmRSS:") }
+
     /// The highest number of bytes resident since `resetPeak`.
     static func peak() -> Int? { bytes(of: "VmHWM:") }
 

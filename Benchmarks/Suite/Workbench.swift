@@ -46,6 +46,7 @@ final class Workbench {
 
     fileprivate var sqliteStores: [Indexing: (directory: TemporaryDirectory, cars: SQLiteCars)] = [:]
     fileprivate var docdbStores: [Indexing: (directory: TemporaryDirectory, cars: DocDBCars)] = [:]
+    fileprivate var crowds: [Int: SyncCrowd] = [:]
     /// The ids of all documents in the order in which they are read, and of those updated in the order of the updates.
     let readIDs: [DocumentID]
     let updateIDs: [DocumentID]
@@ -127,6 +128,14 @@ extension Workbench {
         try made.cars.checkpoint()
         docdbStores[indexing] = made
         return made.cars
+    }
+
+    /// Returns the hub with this many connected peers that the cases share.
+    func crowd(_ count: Int) async throws -> SyncCrowd {
+        if let known = crowds[count] { return known }
+        let made = try await SyncCrowd(self, count: count)
+        crowds[count] = made
+        return made
     }
 
     /// Returns a new database of the peer with the workload's documents, its write-ahead log empty.

@@ -58,6 +58,7 @@ extension ReplicationEngine {
             switch item {
             case .opened: tell(connection, .opened(channelBinding: connection.link.info.channelBinding))
             case .frame(let bytes):
+                traffic.countReceived(bytes.count)
                 tell(connection, .received(bytes))
                 hasFrames = true
             case .drained:
@@ -76,6 +77,7 @@ extension ReplicationEngine {
     /// only reports that its queue has emptied if it ever was long.
     func send(_ frame: [UInt8], _ connection: Connection) {
         connection.link.send(frame)
+        traffic.countSent(frame.count)
         connection.unconfirmedByteCount += frame.count
         guard connection.unconfirmedByteCount > Connection.confirmedByteCount,
             connection.link.queuedByteCount <= TransportLimits.lowWaterByteCount

@@ -51,6 +51,9 @@ package final class ReplicationEngine: @unchecked Sendable {
     /// What connected peers may do, by store id.
     let peerRights = Lock<[[UInt8]: PeerRights]>([:])
 
+    /// Frames and bytes that went out and came in since the engine was made.
+    package let traffic = ReplicationTraffic()
+
     /// Told of each new status, on the executor.
     package let statusObservers = Observers<ReplicationStatus>()
     /// Told of each new graph of presence, on the executor.
