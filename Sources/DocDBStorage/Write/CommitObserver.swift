@@ -55,7 +55,6 @@ struct CommitObservation {
 
     /// The observer's number of the collection with the store's number, or nil where it is not observed.
     mutating func number(of collection: Int64, in catalog: Catalog) -> Int64? {
-        if case .everything = collections { return collection }
         if let known = numbers[collection] { return known }
         let number = catalog.collection(number: collection).flatMap { collections.number(of: $0) }
         numbers[collection] = .some(number)
@@ -105,8 +104,13 @@ extension StoreWriter {
                 isGone = true
                 continue
             }
-            let told = changes.visible(isInvisibleTold: observations[index].collections.tellsInvisible) {
-                observations[index].number(of: $0, in: state.catalog)
+            let told: CommittedChanges?
+            if case .everything = observations[index].collections {
+                told = changes
+            } else {
+                told = changes.visible(isInvisibleTold: observations[index].collections.tellsInvisible) {
+                    observations[index].number(of: $0, in: state.catalog)
+                }
             }
             if let told, let collections = observer.didCommit(told) { observe(collections, by: observer) }
         }
