@@ -62,6 +62,7 @@ extension SyncStatus.Peer {
             ? peer.progress.map { SyncStatus.Progress($0, caughtUpSince: peer.caughtUpSinceWallNanoseconds) } ?? .asking
             : nil
         acknowledgedThrough = peer.acknowledgedThrough
+        appliedCount = peer.appliedCount
         lastProblem = peer.lastError.map(SyncStatus.Problem.init)
     }
 }

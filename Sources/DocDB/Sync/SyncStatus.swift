@@ -117,6 +117,8 @@ public struct SyncStatus: Equatable, Sendable {
         /// The newest commit of this database up to which the peer has acknowledged all that concerns it since the two are
         /// connected; zero before the first acknowledgement.
         public let acknowledgedThrough: Int64
+        /// How many documents were changed here by what the peer sent since the two are connected.
+        public let appliedCount: UInt64
         /// What went wrong last with this peer, if anything.
         public let lastProblem: Problem?
     }

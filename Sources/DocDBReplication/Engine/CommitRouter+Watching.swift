@@ -1,23 +1,23 @@
 import DocDBCore
-import DocDBQuery
+package import DocDBQuery
 import DocDBStorage
-import DocDBSync
+package import DocDBSync
 import Synchronization
 
 extension CommitRouter {
     /// What gathered for one session.
-    struct SessionNews {
-        var dirty: [DirtyDocument]
-        var evicted: [DocumentReference]
+    package struct SessionNews {
+        package var dirty: [DirtyDocument]
+        package var evicted: [DocumentReference]
         /// The newest commit of which the router has heard.
-        var through: Int64
+        package var through: Int64
     }
 
     /// Begins with what was committed up to `sequence`, which is not told.
-    func begin(at sequence: Int64) { state.withLock { $0.newest = max($0.newest, sequence) } }
+    package func begin(at sequence: Int64) { state.withLock { $0.newest = max($0.newest, sequence) } }
 
     /// Watches what concerns a session, in place of what was watched for it before; what has gathered for it stays.
-    func watch(_ scope: SessionScope, session: UInt64) {
+    package func watch(_ scope: SessionScope, session: UInt64) {
         state.withLock { state in
             state.unwatch(session)
             guard !scope.isEverything else { return state.everything.insertInOrder(session) }
@@ -37,7 +37,7 @@ extension CommitRouter {
     }
 
     /// Ends watching for a session.
-    func forget(session: UInt64) {
+    package func forget(session: UInt64) {
         state.withLock { state in
             state.unwatch(session)
             state.dirty[session] = nil
@@ -46,7 +46,7 @@ extension CommitRouter {
     }
 
     /// Watches what comes into and leaves subscriptions, in place of the ones before.
-    func watchSubscriptions(_ filters: [(collection: String, filter: Filter, evicts: Bool)]) {
+    package func watchSubscriptions(_ filters: [(collection: String, filter: Filter, evicts: Bool)]) {
         state.withLock { state in
             for id in state.subscriptionPredicates {
                 state.matcher.remove(id)
@@ -62,7 +62,7 @@ extension CommitRouter {
     }
 
     /// Takes what has gathered for a session, and forgets it; nil where no commit came after `sequence`.
-    func take(session: UInt64, after sequence: Int64) -> SessionNews? {
+    package func take(session: UInt64, after sequence: Int64) -> SessionNews? {
         state.withLock { state in
             guard state.newest > sequence else { return nil }
             return SessionNews(
@@ -72,7 +72,7 @@ extension CommitRouter {
     }
 
     /// Begins a pump: takes what concerns no session alone, and names the sessions that have news, ascending.
-    func beginPump() -> (gathered: Gathered, sessions: [UInt64]) {
+    package func beginPump() -> (gathered: Gathered, sessions: [UInt64]) {
         state.withLock { state in
             state.isScheduled = false
             defer { state.gathered = Gathered() }

@@ -29,14 +29,14 @@ package final class CommitRouter: CommitObserver {
     }
 
     /// What gathered beside the changes of sessions.
-    struct Gathered {
+    package struct Gathered {
         /// Documents that left an evicting subscription, and those that came into any.
-        var leaving: [DocumentReference] = []
-        var entering: [DocumentReference] = []
+        package var leaving: [DocumentReference] = []
+        package var entering: [DocumentReference] = []
         /// Documents that a local write brought back after they had been evicted, and the peers who had told them.
-        var returned: [(reference: DocumentReference, toldBy: [Int64])] = []
+        package var returned: [(reference: DocumentReference, toldBy: [Int64])] = []
 
-        var isEmpty: Bool { leaving.isEmpty && entering.isEmpty && returned.isEmpty }
+        package var isEmpty: Bool { leaving.isEmpty && entering.isEmpty && returned.isEmpty }
     }
 
     /// What is watched of a collection, which need not exist yet.

@@ -86,7 +86,8 @@ extension ReplicationEngine {
             kind: connection.link.info.kind, remoteAddress: connection.link.info.remoteAddress,
             isInitiator: connection.link.info.isInitiator, sinceWallNanoseconds: connection.sinceWallNanoseconds,
             progress: connection.progress, caughtUpSinceWallNanoseconds: connection.caughtUpSinceWallNanoseconds,
-            acknowledgedThrough: connection.acknowledgedThrough, lastError: connection.error)
+            acknowledgedThrough: connection.acknowledgedThrough, appliedCount: connection.appliedCount,
+            lastError: connection.error)
     }
 
     private func subscriptionStatus(_ subscription: Subscription, _ established: [Connection]) -> SubscriptionStatus {

@@ -1,7 +1,7 @@
 /// Work that waits for its time, by key: a binary heap in which what was replaced or cancelled is skipped when it is met.
 ///
 /// - Complexity: O(log n) to set and to take, O(1) to cancel.
-struct TimerQueue {
+package struct TimerQueue {
     private struct Entry {
         var deadline: UInt64
         var order: UInt64
@@ -20,11 +20,13 @@ struct TimerQueue {
     private var heap: [Node] = []
     private var nextOrder: UInt64 = 0
 
+    package init() {}
+
     /// How many keys wait.
-    var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     /// Sets what is to be done under a key, and when, in place of what was set before.
-    mutating func set(key: UInt64, deadline: UInt64, _ work: @escaping @Sendable () -> Void) {
+    package mutating func set(key: UInt64, deadline: UInt64, _ work: @escaping @Sendable () -> Void) {
         nextOrder += 1
         entries[key] = Entry(deadline: deadline, order: nextOrder, work: work)
         if heap.count > 2 * entries.count + 64 {
@@ -37,10 +39,10 @@ struct TimerQueue {
     }
 
     /// Forgets what was set under a key.
-    mutating func cancel(key: UInt64) { entries[key] = nil }
+    package mutating func cancel(key: UInt64) { entries[key] = nil }
 
     /// The earliest time that something waits for; nil where nothing does.
-    mutating func nextDeadline() -> UInt64? {
+    package mutating func nextDeadline() -> UInt64? {
         while let first = heap.first {
             if entries[first.key]?.order == first.order { return first.deadline }
             removeFirst()
@@ -49,7 +51,7 @@ struct TimerQueue {
     }
 
     /// Takes the earliest work whose time has come.
-    mutating func takeDue(now: UInt64) -> (@Sendable () -> Void)? {
+    package mutating func takeDue(now: UInt64) -> (@Sendable () -> Void)? {
         guard let deadline = nextDeadline(), deadline <= now, let first = heap.first else { return nil }
         removeFirst()
         return entries.removeValue(forKey: first.key)?.work

@@ -27,7 +27,7 @@ package struct InterestTable {
     private let relayLimit: Int
     private var entries: [[UInt8]: Entry] = [:]
     private var dropped: [[UInt8]: Dropped] = [:]
-    private(set) var own: AnnouncedInterest
+    package private(set) var own: AnnouncedInterest
 
     package init(ownID: [UInt8], relayLimit: Int, wallNanoseconds: UInt64) {
         self.ownID = ownID

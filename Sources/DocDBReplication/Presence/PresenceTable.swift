@@ -7,7 +7,7 @@ package struct PresenceTable {
         var heard: UInt64
     }
 
-    private(set) var own: PresenceRecord
+    package private(set) var own: PresenceRecord
     private var entries: [[UInt8]: Entry] = [:]
     /// What each link's peer was told: sequence numbers by peer.
     private var told: [UInt64: [[UInt8]: UInt64]] = [:]

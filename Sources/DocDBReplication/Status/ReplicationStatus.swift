@@ -80,6 +80,8 @@ package struct PeerStatus: Equatable, Sendable {
     package var caughtUpSinceWallNanoseconds: UInt64?
     /// The newest commit of this store up to which the peer has acknowledged all that concerns it, in this session.
     package var acknowledgedThrough: Int64
+    /// Changes of the peer's that were applied in this session.
+    package var appliedCount: UInt64
     package var lastError: StatusError?
 }
 

@@ -1,0 +1,91 @@
+import DocDBReplication
+import Testing
+
+@Suite("Presence") struct PresenceTests {
+    static func id(_ number: UInt8) -> [UInt8] { [UInt8](repeating: number, count: 16) }
+
+    static func record(_ number: UInt8, sequence: UInt64, neighbours: [UInt8] = []) -> PresenceRecord {
+        var record = PresenceRecord(peer: id(number), sequence: sequence)
+        record.name = "peer \(number)"
+        record.operatingSystem = "Linux"
+        record.softwareVersion = "docdb 1"
+        record.isKeeper = number % 2 == 0
+        record.neighbours = neighbours.map {
+            PresenceRecord.Neighbour(peer: id($0), kind: .webSocketTLS, sinceNanoseconds: UInt64($0) << 40)
+        }
+        return record
+    }
+
+    @Test("news come back as they were sent")
+    func coding() throws {
+        let records = [Self.record(1, sequence: .max, neighbours: [2, 3]), Self.record(2, sequence: 0)]
+        #expect(try PresenceCoding.decode(PresenceCoding.encode(records)) == records)
+        #expect(try PresenceCoding.decode(PresenceCoding.encode([])) == [])
+    }
+
+    @Test("news with any byte changed, cut or added are refused or read, and never trap", arguments: 0..<8)
+    func hostile(_ seed: Int) {
+        var random = SeededNumbers(seed: UInt64(seed))
+        let sound = PresenceCoding.encode([Self.record(1, sequence: 9, neighbours: [2, 3, 4])])
+        for _ in 0..<2_000 {
+            var bytes = random.next(below: 8) == 0 ? random.bytes(random.next(below: 64)) : sound
+            for _ in 0..<random.next(below: 4) where !bytes.isEmpty {
+                bytes[random.next(below: bytes.count)] = UInt8(truncatingIfNeeded: random.next())
+            }
+            if random.next(below: 3) == 0 { bytes.removeLast(random.next(below: bytes.count + 1)) }
+            if random.next(below: 5) == 0 { bytes += random.bytes(3) }
+            guard let records = try? PresenceCoding.decode(bytes) else { continue }
+            #expect(records.allSatisfy { $0.peer.count == 16 && $0.name.utf8.count <= 64 }, "seed \(seed)")
+        }
+        // A count that the bytes cannot hold reserves nothing.
+        #expect(throws: PresenceCoding.Malformed.self) {
+            try PresenceCoding.decode([0x9B, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])
+        }
+    }
+
+    @Test("the newest record of a peer counts, and is told once to each neighbour but where it came from")
+    func flooding() {
+        var table = PresenceTable(own: Self.record(1, sequence: 100))
+        check(table.takeNews(link: 2, peer: Self.id(2), linkCount: 3).map(\.peer) == [Self.id(1)])
+        check(table.receive([Self.record(7, sequence: 5)], link: 2, now: 0) == [Self.id(7)])
+        check(table.receive([Self.record(7, sequence: 5)], link: 3, now: 0) == [])
+        check(table.receive([Self.record(7, sequence: 4)], link: 4, now: 0) == [])
+        check(table.takeNews(link: 2, peer: Self.id(2), linkCount: 3).isEmpty)
+        check(table.takeNews(link: 3, peer: Self.id(3), linkCount: 3).map(\.peer) == [Self.id(1)])
+        check(table.takeNews(link: 5, peer: Self.id(5), linkCount: 3).map(\.peer) == [Self.id(1), Self.id(7)])
+        check(table.takeNews(link: 5, peer: Self.id(5), linkCount: 3).isEmpty)
+        table.beat(wallNanoseconds: 50)
+        #expect(table.own.sequence == 101)
+        check(table.takeNews(link: 5, peer: Self.id(5), linkCount: 3).map(\.sequence) == [101])
+        // With many links a peer tells of itself alone.
+        check(table.receive([Self.record(8, sequence: 1)], link: 2, now: 0) == [Self.id(8)])
+        check(table.takeNews(link: 5, peer: Self.id(5), linkCount: 65).isEmpty)
+    }
+
+    @Test("what an earlier life of this peer said is outdone")
+    func earlierLife() {
+        var table = PresenceTable(own: Self.record(1, sequence: 100))
+        check(table.receive([Self.record(1, sequence: 500)], link: 2, now: 0) == [])
+        #expect(table.own.sequence == 501)
+        _ = table.receive([Self.record(1, sequence: .max)], link: 2, now: 0)
+        #expect(table.own.sequence == 501)
+    }
+
+    @Test("the graph holds what is connected, and forgets who is silent for ten minutes")
+    func graph() {
+        var table = PresenceTable(own: Self.record(1, sequence: 1))
+        _ = table.receive([Self.record(2, sequence: 1, neighbours: [1, 3])], link: 2, now: 0)
+        _ = table.receive([Self.record(3, sequence: 1, neighbours: [2])], link: 2, now: 0)
+        _ = table.receive([Self.record(4, sequence: 1)], link: 2, now: 0)
+        #expect(table.reachable().map(\.peer) == [Self.id(1)])
+        let neighbour = PresenceRecord.Neighbour(peer: Self.id(2), kind: .inMemory, sinceNanoseconds: 1)
+        check(table.setNeighbours([neighbour], wallNanoseconds: 0))
+        check(!table.setNeighbours([neighbour], wallNanoseconds: 0))
+        #expect(table.reachable().map(\.peer) == [1, 2, 3].map { Self.id($0) })
+        _ = table.receive([Self.record(2, sequence: 2, neighbours: [1])], link: 2, now: 300_000_000_000)
+        #expect(table.reachable().map(\.peer) == [1, 2].map { Self.id($0) })
+        check(table.expire(now: 600_000_000_001))
+        check(!table.expire(now: 600_000_000_001))
+        #expect(table.reachable().map(\.peer) == [1, 2].map { Self.id($0) })
+    }
+}

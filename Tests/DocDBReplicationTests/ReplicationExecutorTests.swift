@@ -1,2 +1,0 @@
-import Testing
-@Suite("A replication executor") struct ReplicationExecutorTests {}
