@@ -28,7 +28,7 @@ struct HistoryTests {
     @Test("Random histories of faults converge and break no invariant")
     func randomHistories() {
         let first = UInt64(Self.number("DOCDB_HISTORY_FIRST", 0))
-        let count = UInt64(Self.number("DOCDB_HISTORIES", 150))
+        let count = UInt64(Self.number("DOCDB_HISTORIES", 60))
         let steps = Self.number("DOCDB_HISTORY_STEPS", 120)
         var kinds: [String: Int] = [:]
         var statistics: [String: Int] = [:]

@@ -324,7 +324,8 @@ final class HistoryWorld {
     func announced(_ peer: HistoryPeer, _ other: HistoryPeer) -> [AnnouncedInterest] {
         var interests = [
             AnnouncedInterest(
-                origin: peer.replica.storeID, version: UInt64(peer.interests.count), hops: 0, interest: peer.interest.interest)
+                origin: peer.replica.storeID, version: UInt64(peer.interests.count), hops: 0,
+                interest: peer.interest.interest)
         ]
         guard isRelaying else { return interests }
         for (known, from) in peer.relayed.values.sorted(by: { $0.0.origin.lexicographicallyPrecedes($1.0.origin) })

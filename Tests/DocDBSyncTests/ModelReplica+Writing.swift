@@ -25,6 +25,7 @@ extension ModelReplica {
     }
 
     /// Commits local writes under one stamp.
+    @discardableResult
     func write(_ operations: [(id: [UInt8], operation: Operation)], skew: Int64 = 0) throws -> Written {
         let writer = ModelWriter(self)
         let collection = try writer.makeCollection(named: "documents")

@@ -50,6 +50,8 @@ struct Provider {
     var wasSent = false
     let dictionary = SendingDictionary()
 
+    /// The newest position that the peer was given to resume from.
+    var statedPosition: Int64 = 0
     /// The scope's total as of `sent`; nil where it must be counted.
     var total: ScopeTotal?
     var wasRecounted = false

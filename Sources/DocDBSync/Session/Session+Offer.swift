@@ -21,8 +21,13 @@ extension Session {
         let concerned =
             before.isMatched || provider.listed[reference] != nil || plan.poked.contains(reference)
             || isOn(.stale) && (plan.held[reference] != nil || plan.taken.contains(reference))
+        // What the peer has told is what it holds. Where it has lost that since, the total says so.
+        let toldDigest =
+            plan.taken.contains(reference) ? try reader.told(peer: peer.number, reference) : nil
         let isStored = try reader.withDocument(reference) { document in
-            try offer(document, plan, before, collection, isConcerned: concerned, &output)
+            try offer(
+                document, plan, before, collection, isConcerned: concerned,
+                held: plan.held[reference] ?? toldDigest, &output)
         }
         if !isStored, concerned, let id = try reader.id(of: reference) {
             try id.withUnsafeBytes { try output.append(.notHeld, reference, collection, id: $0) }
@@ -67,7 +72,7 @@ extension Session {
     /// Sends a stored document with what the peer lacks of it, or that it has left the scope, and why (R4, R7).
     private func offer(
         _ document: StoredDocument, _ plan: SnapshotPlan, _ before: Before, _ collection: String, isConcerned: Bool,
-        _ output: inout SnapshotOutput
+        held: StateDigest?, _ output: inout SnapshotOutput
     ) throws {
         guard let scope = provider.scope else { return }
         let reference = document.reference
@@ -77,7 +82,10 @@ extension Session {
         let digest = state.digest(collection: collection, id: document.id, hash: ContentHash.digest)
         if isMatched, plan.isChanged(reference) { moveTotal(adding: digest) }
         // The peer's own state: both sides derive what it means from the acknowledgement.
-        if plan.held[reference] == digest, plan.bases[reference] == nil { return }
+        if held == digest, plan.bases[reference] == nil {
+            output.echoCount += 1
+            return
+        }
         let base = base(reference, plan, before)
         if !isOn(.transition), state.seen.isCovered(by: base), state.deleted.isEmpty { return }
         guard let kind = kind(document, isMatched: isMatched, collection) else {

@@ -60,6 +60,7 @@ extension Session {
         try offerRefusedAgain()
         if isValid, let cursor = request.cursor {
             provider.sent = cursor.sequence
+            provider.statedPosition = cursor.sequence
             provider.mustWalk = true
             provider.total = ScopeTotal(count: request.toldCount, sum: request.toldSum)
         } else {

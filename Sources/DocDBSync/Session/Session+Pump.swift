@@ -112,12 +112,16 @@ extension Session {
     ) throws {
         output.finish()
         let number = provider.number
-        let isNeeded = plan.isReconciled || !isWhole || provider.isFirst && isOn(.resumeEnd)
+        // A new position spares the peer from being offered again what it has sent itself.
+        let isNeeded =
+            plan.isReconciled || !isWhole || provider.isFirst && isOn(.resumeEnd)
+            || output.contents.isEmpty && output.echoCount >= SyncLimits.echoesPerPosition
         guard isNeeded || !output.contents.isEmpty else { return }
         provider.snapshot += 1
         provider.unstatedCount += 1
         output.flight.through = isLast ? plan.position : nil
         provider.flights[provider.snapshot] = output.flight
+        if isLast { provider.statedPosition = plan.position }
         if !isNeeded, output.contents.count == 1, !provider.isFirst {
             sendDocuments(
                 .commit(
@@ -152,7 +156,7 @@ extension Session {
     /// Whether the peer is yet to be told the total of its scope.
     var owesTotal: Bool {
         guard provider.sent != nil, !provider.isFirst, provider.plan == nil else { return false }
-        return provider.unstatedCount > 0 || provider.total == nil
+        return provider.unstatedCount > 0 || provider.total == nil || (provider.sent ?? 0) > provider.statedPosition
     }
 
     /// States the total when nothing has gone either way for a while.
@@ -169,8 +173,10 @@ extension Session {
         if flow.hasRoom, provider.request == nil, provider.plan == nil { try pump() }
         guard let sent = provider.sent, provider.plan == nil, flow.isEmpty, let scope = provider.scope else { return }
         var isExact = false
+        var incarnation: [UInt8] = []
         try replica.read { reader in
             guard reader.sequence == sent else { return }
+            incarnation = try reader.incarnations().last?.id ?? []
             isExact = true
             if provider.total == nil || !provider.wasRecounted {
                 scope.refresh()
@@ -185,7 +191,16 @@ extension Session {
         }
         guard isExact, let total = provider.total else { return }
         provider.unstatedCount = 0
-        send(.sum(SumMessage(number: provider.number, snapshot: provider.snapshot, total: total)))
+        let number = provider.number
+        guard sent > provider.statedPosition else {
+            return send(.sum(SumMessage(number: number, snapshot: provider.snapshot, total: total)))
+        }
+        // A snapshot of nothing: the peer gets a newer place to resume from.
+        provider.statedPosition = sent
+        provider.snapshot += 1
+        provider.flights[provider.snapshot] = Flight(through: sent, interestHash: subscriber.interestHash)
+        send(.begin(Begin(number: number, snapshot: provider.snapshot)))
+        send(.end(End(number: number, position: End.Position(incarnation: incarnation, sequence: sent), total: total)))
     }
 
     /// States the total at once where many snapshots have gone since it was last stated.

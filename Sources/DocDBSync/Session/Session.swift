@@ -70,6 +70,16 @@ package final class Session {
     /// Tells whether the session has ended: nothing it is told has an effect any more.
     package var hasEnded: Bool { phase == .ended }
 
+    /// How many documents the session remembers one by one: none when all is quiet.
+    package var retainedDocumentCount: Int {
+        subscriber.outstanding.count + (subscriber.listed?.count ?? 0) + subscriber.evictedSinceListed.count
+            + provider.dirty.count + provider.poked.count + provider.bases.count + provider.known.count
+            + provider.held.count + provider.found.count + provider.listed.count
+            + provider.flights.values.reduce(0) { $0 + $1.documents.count }
+            + (provider.plan?.references.count ?? 0) + apart.here.count + apart.there.count
+            + apart.quarantined.count
+    }
+
     private func process(_ event: SessionEvent) throws {
         switch event {
         case .opened(let channelBinding): try open(channelBinding)
@@ -109,6 +119,8 @@ package final class Session {
             try pump()
             releaseFrames()
         }
+        try stateTotalIfDue()
+        releaseFrames()
     }
 
     /// Takes a frame of the link.

@@ -10,6 +10,8 @@ struct SnapshotOutput: ~Copyable {
     private(set) var contents: [[UInt8]] = []
     private var finishedByteCount = 0
     private(set) var documentCount = 0
+    /// Documents that were passed over, as the peer holds them in just this state.
+    var echoCount = 0
     /// What the acknowledgement will say.
     var flight: Flight
     /// Made-up references of named documents that this store does not hold.

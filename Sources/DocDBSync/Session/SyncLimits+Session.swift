@@ -16,6 +16,8 @@ extension SyncLimits {
 
     /// After how many snapshots the total is stated even without quiet.
     package static let snapshotsPerSum: UInt64 = 64
+    /// After how many documents that the peer sent itself it gets a new place to resume from at once.
+    package static let echoesPerPosition = 64
     /// About how many bytes of documents one frame has.
     package static let documentsFrameByteCount = 64 * 1024
     /// About how many bytes a chunk has: what is applied in one transaction of a first sync.
