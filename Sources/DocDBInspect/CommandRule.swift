@@ -31,6 +31,7 @@ package enum CommandName: String, CaseIterable, Sendable {
     case indexCreate = "index create"
     case indexDrop = "index drop"
     case indexList = "index list"
+    case peers
     case verify
     case compact
 

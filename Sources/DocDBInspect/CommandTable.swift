@@ -7,7 +7,7 @@ extension CommandRule {
     /// All commands, in the order help lists them.
     package static let all: [CommandRule] = [
         importRule, exportRule, findRule, getRule, watchRule, collectionsRule, statRule, logRule, historyRule,
-        indexCreateRule, indexDropRule, indexListRule, verifyRule, compactRule,
+        indexCreateRule, indexDropRule, indexListRule, peersRule, verifyRule, compactRule,
     ]
 
     private static let importRule = CommandRule(
@@ -185,6 +185,18 @@ extension CommandRule {
         operands: [store, collection], options: [], details: [],
         examples: [.init(commandLine: "docdb-inspect index list cars.docdb cars", meaning: "lists the indexes of cars")]
     )
+
+    private static let peersRule = CommandRule(
+        name: .peers, summary: "List the peers that the store has met, and how far each has come.",
+        operands: [store], options: [],
+        details: [
+            "For each peer: the id of its store and its name, whether it is a keeper, when it was last connected, which "
+                + "collections it asks for, where the pull from it resumes (cursor), how many documents it has told, up to "
+                + "which commit of this store it has acknowledged all, how many documents that concern it have changed "
+                + "since, and how many are refused on either side or wait here because of their times.",
+            "Works while another process writes the store.",
+        ],
+        examples: [.init(commandLine: "docdb-inspect peers cars.docdb", meaning: "lists the peers of the store")])
 
     private static let verifyRule = CommandRule(
         name: .verify, summary: "Check the whole store; exit 1 and a list where something is wrong.",

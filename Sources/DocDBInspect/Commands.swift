@@ -15,6 +15,7 @@ enum Commands {
         case .history: try HistoryCommand(command, on: console).run()
         case .indexCreate, .indexDrop: try changeIndexes(command, console)
         case .indexList: try listIndexes(command, console)
+        case .peers: try listPeers(command, console)
         case .verify: return try verify(command, console)
         case .compact: try compact(command, console)
         }

@@ -47,6 +47,7 @@ struct ArgumentParserTests {
         Line("index list s c", .indexList, ["s", "c"]),
         Line("verify s", .verify, ["s"]),
         Line("compact s", .compact, ["s"]),
+        Line("peers s", .peers, ["s"]),
     ]
 
     @Test("a command line that fits gives its operands and options", arguments: lines)
@@ -123,7 +124,7 @@ struct ArgumentParserTests {
         let console = TestConsole()
         #expect(console.run([]) == 2)
         #expect(console.error.text.contains("no command given"))
-        let names = "import|export|find|get|watch|collections|stat|log|history|index|verify|compact"
+        let names = "import|export|find|get|watch|collections|stat|log|history|index|peers|verify|compact"
         #expect(console.error.text.contains(names))
     }
 }

@@ -89,7 +89,7 @@ struct BadInputTests {
         [
             ["collections", path], ["stat", path], ["log", path], ["verify", path], ["export", path, "cars"],
             ["find", path, "cars"], ["get", path, "cars", "1"], ["history", path, "cars", "1"],
-            ["index", "list", path, "cars"],
+            ["index", "list", path, "cars"], ["peers", path],
         ]
     }
 
