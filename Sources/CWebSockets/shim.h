@@ -9,7 +9,9 @@
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 // What Swift's importer leaves out: macros with casts, large structures of options, and constants whose type differs
 // between systems.
@@ -22,9 +24,9 @@ static const int docdb_lws_write_binary = LWS_WRITE_BINARY;
 static const int docdb_lws_write_continuation = LWS_WRITE_CONTINUATION;
 static const int docdb_lws_write_no_fin = LWS_WRITE_NO_FIN;
 static const int docdb_lws_write_ping = LWS_WRITE_PING;
+// The library's own name for this one is in a private header; the value is left out of the public enumeration for it.
+static const int docdb_lws_write_close = 4;
 static const int docdb_lws_write_http_headers = LWS_WRITE_HTTP_HEADERS;
-static const int docdb_lws_write_http = LWS_WRITE_HTTP;
-static const int docdb_lws_write_http_final = LWS_WRITE_HTTP_FINAL;
 
 // A timer of the event loop and whose it is; the timer comes first, so that a pointer to it is one to the whole.
 struct docdb_lws_timer {
@@ -38,10 +40,26 @@ static inline void docdb_lws_silent_log(int level, const char *line) {
 }
 static inline void docdb_lws_silence(void) { lws_set_log_level(0, docdb_lws_silent_log); }
 
-// The event loop over `poll` or, where `uses_libuv`, over libuv's own.
+// A loop of libuv, for the WebSocket library to use; one that it made itself would take over the process's signals.
+static inline void *docdb_uv_create(void) {
+    uv_loop_t *loop = (uv_loop_t *)malloc(uv_loop_size());
+    if (loop && uv_loop_init(loop) != 0) {
+        free(loop);
+        loop = NULL;
+    }
+    return loop;
+}
+static inline void docdb_uv_destroy(void *loop) {
+    uv_loop_close((uv_loop_t *)loop);
+    free(loop);
+}
+static inline int docdb_uv_run(void *loop) { return uv_run((uv_loop_t *)loop, UV_RUN_DEFAULT); }
+
+// The event loop over `poll` or, where `uv_loop` is one, over that.
 static inline struct lws_context *docdb_lws_create_context(
     void *user, const struct lws_protocols *protocols, int timeout_seconds, int head_byte_count, int service_byte_count,
-    int uses_libuv) {
+    void *uv_loop) {
+    void *loops[] = {uv_loop};
     struct lws_context_creation_info info;
     memset(&info, 0, sizeof(info));
     info.port = CONTEXT_PORT_NO_LISTEN;
@@ -50,7 +68,10 @@ static inline struct lws_context *docdb_lws_create_context(
     info.gid = -1;
     info.uid = -1;
     info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
-    if (uses_libuv) info.options |= LWS_SERVER_OPTION_LIBUV;
+    if (uv_loop) {
+        info.options |= LWS_SERVER_OPTION_LIBUV;
+        info.foreign_loops = loops;
+    }
     info.timeout_secs = (unsigned int)timeout_seconds;
     info.max_http_header_data = (unsigned short)head_byte_count;
     info.pt_serv_buf_size = (unsigned int)service_byte_count;

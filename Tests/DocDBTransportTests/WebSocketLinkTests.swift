@@ -44,7 +44,8 @@ struct WebSocketLinkTests {
         let client = Recorder(keepsFrames: false)
         let server = Recorder(keepsFrames: false)
         let (link, _) = try await network.open(client, server)
-        for _ in 0..<64 { link.send(patternedBytes(65_536)) }
+        let frame = patternedBytes(65_536)
+        for _ in 0..<64 { link.send(frame) }
         link.close(LinkCloseReason(code: 4321, text: "done for today"))
         link.send([1])
         let there = await server.wait { !$0.closes.isEmpty }
@@ -96,12 +97,11 @@ struct WebSocketLinkTests {
         }
         #expect(link.queuedByteCount > 32 * 1_048_576)
         #expect(server.current.byteCount < 32 * 1_048_576)
-        #expect(client.current.drainCount == 0)
 
         other.setReceiving(true)
         await server.wait { $0.byteCount == 64 * 1_048_576 }
-        await client.wait { $0.drainCount == 1 }
-        #expect(link.queuedByteCount <= TransportLimits.lowWaterByteCount)
+        await client.wait { $0.drainCount > 0 }
+        #expect(link.queuedByteCount == 0)
         #expect(server.current.closes.isEmpty)
     }
 
@@ -142,7 +142,8 @@ struct WebSocketLinkTests {
         let client = Recorder()
         let (link, other) = try await network.open(client, Recorder(keepsFrames: false))
         other.setReceiving(false)
-        for _ in 0..<32 { link.send(patternedBytes(1_048_576)) }
+        let frame = patternedBytes(1_048_576)
+        for _ in 0..<32 { link.send(frame) }
         link.close(.goingAway())
         let state = await client.wait { !$0.closes.isEmpty }
         #expect(state.closes == [.goingAway()])

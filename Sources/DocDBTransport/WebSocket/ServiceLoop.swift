@@ -71,6 +71,8 @@ final class ServiceLoop: @unchecked Sendable {
 
     // Of the service thread, once it runs.
     private(set) var context: OpaquePointer?
+    /// The loop of libuv under it, where there is one.
+    private var uvLoop: UnsafeMutableRawPointer?
     var connections: [UInt: any ServiceConnection] = [:]
     var attempts: [ObjectIdentifier: ClientAttempt] = [:]
     var serverVhosts: [TLSServerKey: OpaquePointer] = [:]
@@ -124,6 +126,8 @@ final class ServiceLoop: @unchecked Sendable {
                 .connectionFailed, "the WebSocket library does not start; memory or descriptors may be short")
         }
         self.context = context
+        // Being woken is reported to the protocols of virtual hosts, so there must be one.
+        _ = try serverVhost(nil)
         try startThread()
     }
 
@@ -140,9 +144,20 @@ final class ServiceLoop: @unchecked Sendable {
         var before = sigaction()
         sigaction(SIGPIPE, nil, &before)
         defer { sigaction(SIGPIPE, &before, nil) }
-        return docdb_lws_create_context(
+        // `poll` looks at every socket each time, which a thousand links make slow; without libuv it has to do.
+        uvLoop = docdb_uv_create()
+        if let uvLoop {
+            if let context = createContext(over: uvLoop) { return context }
+            docdb_uv_destroy(uvLoop)
+            self.uvLoop = nil
+        }
+        return createContext(over: nil)
+    }
+
+    private func createContext(over uvLoop: UnsafeMutableRawPointer?) -> OpaquePointer? {
+        docdb_lws_create_context(
             Unmanaged.passUnretained(self).toOpaque(), protocols, Int32(TransportLimits.requestSeconds),
-            Int32(TransportLimits.requestHeadByteCount), Int32(TransportLimits.chunkByteCount), 0)
+            Int32(TransportLimits.requestHeadByteCount), Int32(TransportLimits.chunkByteCount), uvLoop)
     }
 
     func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
@@ -156,33 +171,19 @@ final class ServiceLoop: @unchecked Sendable {
 extension ServiceLoop {
     private func startThread() throws(DocDBError) {
         let hasStarted = DispatchSemaphore(value: 0)
-        let start = ThreadStart(loop: self, hasStarted: hasStarted)
-        let argument = Unmanaged.passRetained(start)
-        #if canImport(Darwin)
-            var created: pthread_t?
-            let status = pthread_create(&created, nil, { serviceThread($0) }, argument.toOpaque())
-        #else
-            var created = pthread_t()
-            let status = pthread_create(&created, nil, serviceThread, argument.toOpaque())
-        #endif
-        guard status == 0 else {
-            argument.release()
+        do {
+            try BackgroundThread.start { [self] in
+                thread = pthread_self()
+                hasStarted.signal()
+                if let uvLoop { while true { docdb_uv_run(uvLoop) } }
+                while lws_service(context, 0) >= 0 { drain() }
+            }
+        } catch {
             lws_context_destroy(context)
             context = nil
-            throw DocDBError(.connectionFailed, "the system gives no further thread: \(SystemErrors.text(status))")
+            throw error
         }
         hasStarted.wait()
-    }
-
-    fileprivate func run(_ hasStarted: DispatchSemaphore) {
-        // Writing to a socket whose other end has gone must not kill the process, nor are signals this thread's business.
-        var all = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_BLOCK, &all, nil)
-        thread = pthread_self()
-        pthread_detach(thread)
-        hasStarted.signal()
-        while lws_service(context, 0) >= 0 { drain() }
     }
 
     /// Whether the caller runs on the service thread.
@@ -250,22 +251,4 @@ private final class ResultBox<T: Sendable>: Sendable {
         guard let value = value.withLock({ $0 }) else { preconditionFailure("signalled without a result") }
         return value
     }
-}
-
-/// What a new service thread is given.
-private final class ThreadStart {
-    let loop: ServiceLoop
-    let hasStarted: DispatchSemaphore
-
-    init(loop: ServiceLoop, hasStarted: DispatchSemaphore) {
-        self.loop = loop
-        self.hasStarted = hasStarted
-    }
-}
-
-private func serviceThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let argument else { return nil }
-    let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
-    start.loop.run(start.hasStarted)
-    return nil
 }

@@ -19,6 +19,7 @@ extension WebSocketLink {
     /// Writes what one turn allows; a negative result closes the socket.
     func writable(_ handle: OpaquePointer) -> Int32 {
         guard !hasEnded else { return -1 }
+        guard !hasSentClose else { return 0 }
         if isPingDue, !outgoing.withLock({ $0.sentByteCount > 0 }) {
             isPingDue = false
             guard ping(handle) else { return -1 }
@@ -49,15 +50,7 @@ extension WebSocketLink {
             if hasDrained { outgoing.isAboveLowWater = false }
             return (hasMore, hasDrained, hasMore ? nil : outgoing.closing)
         }
-        if let closing {
-            // The library sends no close frame behind bytes that it still holds back.
-            if lws_partial_buffered(handle) != 0 {
-                lws_callback_on_writable(handle)
-                return 0
-            }
-            sendClose(closing, handle)
-            return -1
-        }
+        if let closing { return close(closing, handle) }
         if hasMore { lws_callback_on_writable(handle) }
         if hasDrained { handler?.linkDidDrain(self) }
         return 0
@@ -96,9 +89,27 @@ extension WebSocketLink {
         return lws_write(handle, payload, 1, type) >= 0
     }
 
-    private func sendClose(_ reason: LinkCloseReason, _ handle: OpaquePointer) {
-        var text = reason.textBytes
-        lws_close_reason(handle, lws_close_status(UInt32(reason.code)), &text, text.count)
+    /// Sends a close frame and waits for that of the other side.
+    ///
+    /// The frame is sent as any other: the library's own way of closing sends none over libuv where it was built for debugging.
+    private func close(_ reason: LinkCloseReason, _ handle: OpaquePointer) -> Int32 {
+        // No frame can follow bytes that the library still holds back.
+        if lws_partial_buffered(handle) != 0 {
+            lws_callback_on_writable(handle)
+            return 0
+        }
+        hasSentClose = true
+        self.reason = self.reason ?? reason
+        closeDeadline = closeDeadline ?? loop.now + TransportLimits.closeSeconds
+        let payload =
+            [UInt8(truncatingIfNeeded: reason.code >> 8), UInt8(truncatingIfNeeded: reason.code)]
+            + reason.textBytes
+        let start = loop.scratch + Int(docdb_lws_pre)
+        for (offset, byte) in payload.enumerated() { start[offset] = byte }
+        let type = lws_write_protocol(UInt32(bitPattern: docdb_lws_write_close))
+        guard lws_write(handle, start, payload.count, type) >= 0 else { return -1 }
+        lws_rx_flow_control(handle, 1)
+        return 0
     }
 }
 
@@ -200,7 +211,7 @@ extension WebSocketLink {
             return 0
         case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
             peerCloses(event.input, event.count)
-            return 0
+            return hasSentClose ? -1 : 0
         case LWS_CALLBACK_CLOSED, LWS_CALLBACK_CLIENT_CLOSED:
             didEnd()
             return 0

@@ -36,6 +36,7 @@ final class WebSocketLink: Link, @unchecked Sendable {
     var isPingDue = false
     var lastPing: Int64 = 0
     var closeDeadline: Int64?
+    var hasSentClose = false
     /// Why the link closes or has closed, as far as known.
     var reason: LinkCloseReason?
     var hasEnded = false

@@ -100,9 +100,13 @@ final class Inbox<Value: Sendable>: Sendable {
     }
 }
 
-/// Bytes that differ from place to place, the same for the same seed.
+/// Bytes that differ from place to place, the same for the same seed; they repeat after a prime number of bytes.
 func patternedBytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ Int(seed)) }
+    let pattern = (0..<min(count, 1009)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ Int(seed)) }
+    var bytes = pattern
+    bytes.reserveCapacity(count)
+    while bytes.count + pattern.count <= count, !pattern.isEmpty { bytes += pattern }
+    return bytes + pattern.prefix(count - bytes.count)
 }
 
 extension Connector {

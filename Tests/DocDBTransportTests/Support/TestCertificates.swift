@@ -33,7 +33,8 @@ final class TestCertificates: Sendable {
             EVP_PKEY_free(serverKey)
         }
         let authority = try Self.makeCertificate(
-            name: "Test Authority", key: authorityKey, issuer: nil, issuerKey: authorityKey, begin: -60, end: 3600,
+            name: "Test Authority \(UInt32.random(in: .min ... .max))", key: authorityKey, issuer: nil,
+            issuerKey: authorityKey, begin: -60, end: 3600,
             extensions: [(NID_basic_constraints, "critical,CA:TRUE"), (NID_key_usage, "critical,keyCertSign")])
         let server = try Self.makeCertificate(
             name: "Test Server", key: serverKey, issuer: authority, issuerKey: authorityKey, begin: beginSeconds,
@@ -50,6 +51,25 @@ final class TestCertificates: Sendable {
     deinit {
         for file in [authorityFile, identity.certificateFile, identity.keyFile] { unlink(file) }
         rmdir(directory)
+    }
+
+    /// SHA-256 of the public key of the certificate, worked out from the file of the private key.
+    func publicKeyHash() throws -> [UInt8] {
+        guard let input = BIO_new_file(identity.keyFile, "r"),
+            let key = PEM_read_bio_PrivateKey(input, nil, nil, nil)
+        else { throw Self.failed }
+        defer {
+            BIO_free(input)
+            EVP_PKEY_free(key)
+        }
+        var encoded = [UInt8](repeating: 0, count: 256)
+        let count = encoded.withUnsafeMutableBufferPointer { bytes in
+            var end = bytes.baseAddress
+            return i2d_PUBKEY(key, &end)
+        }
+        var hash = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256(encoded, Int(count), &hash)
+        return hash
     }
 
     private static func makeKey() throws -> OpaquePointer {
