@@ -15,12 +15,12 @@ extension BenchmarkCase {
                 let ranges = try work.ranges()
                 let observations = try work.observe(ranges.map(\.query))
                 defer { observations.forEach { $0.cancel() } }
-                return try bench.measure { try work.commit(ranges.map(\.id), waiting: true) }
+                return try bench.measure(repeats: 5) { try work.commit(ranges.map(\.id), waiting: true) }
             },
             peer: { bench in
                 let work = try LiveWork(bench, .price)
                 let ids = try work.ranges().map(\.id)
-                return try bench.measure { try work.commit(ids, waiting: false) }
+                return try bench.measure(repeats: 5) { try work.commit(ids, waiting: false) }
             }),
         BenchmarkCase(
             name: "live-large-result",

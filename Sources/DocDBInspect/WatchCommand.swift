@@ -33,7 +33,8 @@ struct WatchCommand {
         }
     }
 
-    private func follow(_ results: FollowedResults) throws {
+    private func follow(_ query: FollowedResults) throws {
+        var results = query
         var writer = makeWriter()
         while !console.isInterrupted() {
             if let update = try results.poll() {

@@ -1,5 +1,6 @@
 import DocDB
 import DocDBInspect
+import Foundation
 import Testing
 
 @Suite("The command watch")
@@ -61,5 +62,30 @@ struct WatchCommandTests {
         let table = try watch(["watch", store.path, "cars", "--format", "table"], steps: [])
         #expect(table.code == 0)
         #expect(table.output.contains("initial"))
+    }
+
+    @Test("ends with success at a real Ctrl-C, with all that it had printed")
+    func interrupt() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            let store = try InspectedStore(cars: #"{"_id":1,"price":5}"# + "\n")
+            var console = Console.standard()
+            // The command waits for changes that never come, until the signal does.
+            let isWaiting = InterruptAtPause()
+            console.pause = isWaiting.pause
+            let code = Inspector.run(["watch", store.path, "cars"], on: console)
+            exit(isWaiting.count >= 2 ? code : 99)
+        }
+        let text = result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) }
+        #expect(text?.contains(#"{"event":"initial","index":0,"document":{"_id":1,"price":5}}"#) == true)
+    }
+}
+
+/// Sends this process the signal of Ctrl-C at the second pause.
+private final class InterruptAtPause {
+    private(set) var count = 0
+
+    func pause(_ seconds: Double) {
+        count += 1
+        if count == 2 { kill(getpid(), SIGINT) }
     }
 }

@@ -32,18 +32,24 @@ struct LiveSharingTests {
     func independence() throws {
         let definition = try place.query("price > 0", by: ["price"])
         let wakes = Lock<[Int]>([])
+        let isWoken = DispatchSemaphore(value: 0)
         func query(_ number: Int) throws -> LiveQuery {
-            try LiveQuery(definition, store: place.store, wake: { wakes.withLock { $0.append(number) } })
+            try LiveQuery(definition, store: place.store) {
+                wakes.withLock { $0.append(number) }
+                isWoken.signal()
+            }
         }
         var first: LiveConsumer? = LiveConsumer(try query(1))
         var second = LiveConsumer(try query(2))
         #expect(try first?.take() == nil)
         #expect(try second.take() == nil)
         try place.store.write { try $0.put(["_id": 1, "price": 5]) }
+        for _ in 1...2 { isWoken.wait() }
         #expect(wakes.withLock { $0.sorted() } == [1, 2])
         #expect(try first?.take() == nil)
         try place.store.write { try $0.put(["_id": 2, "price": 4]) }
         // The second has not taken yet: it is awake.
+        isWoken.wait()
         #expect(wakes.withLock { $0.sorted() } == [1, 1, 2])
         #expect(try second.take() == nil)
         #expect(second.results.count == 2)

@@ -27,7 +27,7 @@ extension Collection {
         let query = try find("_id == $id", ["id": id.value])
         let store = try query.observableStore()
         let last = Lock<Document??>(nil)
-        return try ObservationCore<LiveQuery>.start(
+        return try ObservationCore<LiveQuery.Delivery>.start(
             on: queue, onError: onError,
             deliver: { delivery in
                 // Ids that are equal as values, such as [1] and [1.0], are different documents.
@@ -39,7 +39,7 @@ extension Collection {
                 }
                 if isNew { handler(found) }
             },
-            makeSource: { try LiveQuery(query.definition, store: store, wake: $0) })
+            makeSource: { try query.liveSource(store, wake: $0) })
     }
 }
 
@@ -61,14 +61,18 @@ extension Database {
     ///   - queue: where the handler is called; a private one unless given. Calls never overlap.
     ///   - onError: called once where the store cannot be read; the observation has then ended.
     ///   - handler: gets the names in the order of their UTF-8 bytes.
-    /// - Throws: `DocDBError` with the code `misuse` for a database open for reading only, or within a write;
-    ///   `databaseClosed`.
+    /// - Throws: `DocDBError` with the code `misuse` within a write; `databaseClosed`.
     public func observeCollectionNames(
         on queue: DispatchQueue? = nil, onError: @escaping @Sendable (any Error) -> Void = { _ in },
         _ handler: @escaping @Sendable ([String]) -> Void
     ) throws -> LiveObservation {
-        try ObservationCore<LiveCollectionNames>.start(
+        try ObservationCore<[String]>.start(
             on: queue, onError: onError, deliver: handler,
-            makeSource: { try LiveCollectionNames(store: store, wake: $0) })
+            makeSource: { [store] wake in
+                guard store.hearsOfCommits else {
+                    return try FollowedSource(FollowedCollectionNames(), store: store, wake: wake)
+                }
+                return try LiveCollectionNames(store: store, wake: wake)
+            })
     }
 }

@@ -47,13 +47,13 @@ public struct LiveChanges: AsyncSequence, Sendable {
 
 /// A live query whose one consumer is a task.
 final class LiveStream: Sendable {
-    private let source: LiveQuery
+    private let source: any LiveSource<LiveQuery.Delivery>
     private let signal: LiveSignal
 
     init(_ query: Query) throws {
         let signal = LiveSignal()
         self.signal = signal
-        source = try LiveQuery(query.definition, store: query.observableStore()) { signal.set() }
+        source = try query.liveSource(query.observableStore()) { signal.set() }
     }
 
     /// The next delivery, once there is one; nil after the end. One task waits at a time.

@@ -8,15 +8,15 @@ import Synchronization
 /// The source wakes it at most once between two takes, so at most one block of it waits in the queue: while the handler
 /// runs, changes gather in the source and come as one delivery. It owns the source; the source and the queue know it only
 /// weakly, but for the block that runs.
-final class ObservationCore<Source: LiveSource>: Sendable {
+final class ObservationCore<Delivery: Sendable>: Sendable {
     /// What is called, until the end: then it is let go, with all that it holds.
     private struct Handlers: Sendable {
-        let deliver: @Sendable (Source.Delivery) throws -> Void
+        let deliver: @Sendable (Delivery) throws -> Void
         let fail: @Sendable (any Error) -> Void
     }
 
     private struct State {
-        var source: Source?
+        var source: (any LiveSource<Delivery>)?
         var handlers: Handlers?
         /// Why it has ended by itself.
         var failure: (any Error)?
@@ -28,8 +28,8 @@ final class ObservationCore<Source: LiveSource>: Sendable {
     /// Begins an observation; `makeSource` gets what the source is to call when there is something to take.
     static func start(
         on queue: DispatchQueue?, onError fail: @escaping @Sendable (any Error) -> Void,
-        deliver: @escaping @Sendable (Source.Delivery) throws -> Void,
-        makeSource: (@escaping @Sendable () -> Void) throws -> Source
+        deliver: @escaping @Sendable (Delivery) throws -> Void,
+        makeSource: (@escaping @Sendable () -> Void) throws -> any LiveSource<Delivery>
     ) throws -> LiveObservation {
         let core = ObservationCore(queue, Handlers(deliver: deliver, fail: fail))
         let source = try makeSource { [weak core] in core?.schedule() }

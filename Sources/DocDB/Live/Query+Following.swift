@@ -4,12 +4,16 @@ import DocDBStorage
 
 /// The results of a query that is asked again and again, also of a database that another process writes to.
 package struct FollowedResults {
-    private let query: FollowedQuery
+    private var query: FollowedQuery
+    private let store: Store
 
-    fileprivate init(_ query: FollowedQuery) { self.query = query }
+    fileprivate init(_ query: FollowedQuery, _ store: Store) {
+        self.query = query
+        self.store = store
+    }
 
     /// What has changed since the last call, at first all results; nil where nothing visible has.
-    package func poll() throws -> LiveUpdate? { try query.poll().map { LiveUpdate($0) } }
+    package mutating func poll() throws -> LiveUpdate? { try query.poll(store).map { LiveUpdate($0) } }
 }
 
 extension Query {
@@ -19,6 +23,6 @@ extension Query {
         guard case .store(let store) = source else {
             throw DocDBError(.misuse, "only queries of the database itself change; make the query from its collection")
         }
-        return FollowedResults(FollowedQuery(definition, store: store))
+        return FollowedResults(FollowedQuery(definition), store)
     }
 }

@@ -20,6 +20,8 @@ extension Query {
     /// 3. A write that has returned is in the next event.
     /// 4. Calls never overlap. While the handler runs, further changes gather and come as one event: a slow handler gets the
     ///    newest state, and one that never returns costs neither writers nor other observations anything.
+    /// 5. A database that is open for reading hears of no commits: it looks for those of other processes ten times a second,
+    ///    runs the query again where there are any, and delivers the difference.
     ///
     /// - Parameters:
     ///   - queue: where the handler is called; a private one unless given. A concurrent one is used one call at a time.
@@ -27,8 +29,8 @@ extension Query {
     ///     The closing of the database ends it without an error.
     ///   - handler: gets the results and what happened to them.
     /// - Returns: the observation, which ends when it is cancelled or released.
-    /// - Throws: `DocDBError` with the code `misuse` for queries of a snapshot, of a transaction, of the past, of a database
-    ///   open for reading only, or within a write; `databaseClosed`, and what running the query throws at once.
+    /// - Throws: `DocDBError` with the code `misuse` for queries of a snapshot, of a transaction, of the past, or within a
+    ///   write; `databaseClosed`, and what running the query throws at once.
     /// - Complexity: of the first delivery as ``documents()``; of a commit, O(log n) for each changed document that the
     ///   query matched before or matches after, and nothing for others.
     public func observe(
@@ -36,13 +38,13 @@ extension Query {
         _ handler: @escaping @Sendable (LiveDocuments, LiveEvent) -> Void
     ) throws -> LiveObservation {
         let store = try observableStore()
-        return try ObservationCore<LiveQuery>.start(
+        return try ObservationCore<LiveQuery.Delivery>.start(
             on: queue, onError: onError,
             deliver: { delivery in
                 let update = LiveUpdate(delivery)
                 handler(update.documents, update.event)
             },
-            makeSource: { try LiveQuery(definition, store: store, wake: $0) })
+            makeSource: { try liveSource(store, wake: $0) })
     }
 
     /// Observes the query with its results decoded into a type of the app's own.
@@ -69,13 +71,13 @@ extension Query {
     ) throws -> LiveObservation {
         let store = try observableStore()
         let values = DecodedResults<T>()
-        return try ObservationCore<LiveQuery>.start(
+        return try ObservationCore<LiveQuery.Delivery>.start(
             on: queue, onError: onError,
             deliver: { delivery in
                 let update = LiveUpdate(delivery)
                 handler(try values.update(update), update.event)
             },
-            makeSource: { try LiveQuery(definition, store: store, wake: $0) })
+            makeSource: { try liveSource(store, wake: $0) })
     }
 
     /// Observes how many results the query has; limit and offset count.
@@ -97,9 +99,22 @@ extension Query {
         _ handler: @escaping @Sendable (Int) -> Void
     ) throws -> LiveObservation {
         let store = try observableStore()
-        return try ObservationCore<LiveCount>.start(
+        return try ObservationCore<Int>.start(
             on: queue, onError: onError, deliver: handler,
-            makeSource: { try LiveCount(definition, store: store, wake: $0) })
+            makeSource: { wake in
+                guard store.hearsOfCommits else {
+                    return try FollowedSource(FollowedCount(definition), store: store, wake: wake)
+                }
+                return try LiveCount(definition, store: store, wake: wake)
+            })
+    }
+
+    /// What delivers the query's results: from commits, or by looking for those of another process.
+    func liveSource(_ store: Store, wake: @escaping @Sendable () -> Void) throws -> any LiveSource<LiveQuery.Delivery> {
+        guard store.hearsOfCommits else {
+            return try FollowedSource(FollowedQuery(definition), store: store, wake: wake)
+        }
+        return try LiveQuery(definition, store: store, wake: wake)
     }
 
     /// The store that commits are heard of, where the query may be observed.
@@ -108,7 +123,7 @@ extension Query {
         switch source {
         case .store(let store):
             try Catalog.validate(collectionName: definition.collection)
-            try store.checkIsObservable()
+            if store.hearsOfCommits { try store.checkIsObservable() } else { try store.checkIsOpen() }
             return store
         case .scope, .past:
             throw DocDBError(

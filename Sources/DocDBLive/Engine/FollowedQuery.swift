@@ -2,47 +2,77 @@ import DocDBCore
 package import DocDBStorage
 
 /// A query over a store that another process may write to: it is run again when the store has changed, and compared.
-///
-/// A store that is open for reading hears of no commits, so its owner polls. Used by one thread at a time.
-package final class FollowedQuery {
+package struct FollowedQuery: FollowedReader {
     private let definition: QueryDefinition
-    private let store: Store
     private var window: ResultWindow<SharedDocument>
     private var hasDelivered = false
-    /// The connection that was read last, and SQLite's data version on it, which only compares within one connection.
-    private var lastContext: ReadContext?
-    private var lastVersion: Int64 = -1
+    /// The newest commit that was read.
+    private var lastSequence: Int64 = -1
 
-    package init(_ definition: QueryDefinition, store: Store) {
+    package init(_ definition: QueryDefinition) {
         self.definition = definition
-        self.store = store
         window = ResultWindow(limit: definition.limit, offset: definition.offset)
     }
 
-    /// What has changed since the last call, at first all results; nil where nothing visible has.
-    ///
-    /// - Throws: What reading the store throws.
     /// - Complexity: O(1) where nothing was committed; else as running the query, and O(n).
-    package func poll() throws -> LiveQuery.Delivery? {
-        try store.read { context in
-            let isKnown = context === lastContext && context.dataVersion == lastVersion && lastVersion >= 0
-            if !isKnown { try read(context) }
+    package mutating func poll(_ store: Store) throws -> LiveQuery.Delivery? {
+        let (definition, lastSequence) = (definition, lastSequence)
+        let capacity = ResultWindow<SharedDocument>.capacity(limit: definition.limit, offset: definition.offset)
+        let found = try store.read { context -> (rows: [ResultRow<SharedDocument>], sequence: Int64)? in
+            let sequence = try FollowLimits.sequence(context)
+            guard sequence != lastSequence else { return nil }
+            let part = definition.limited(to: capacity, offset: 0)
+            let rows = try part.resultRows(in: context) { row in
+                SharedDocument(DocumentContent.make(id: row.id, body: row.body, names: context.names))
+            }
+            return (rows, sequence)
+        }
+        if let found {
+            let isComplete = capacity.map { found.rows.count < $0 } ?? true
+            window.replaceAll(with: found.rows, isComplete: isComplete, isSame: SharedDocument.areSame)
+            self.lastSequence = found.sequence
         }
         guard hasDelivered else {
             hasDelivered = true
             return .initial(window.takeSnapshot())
         }
-        return window.takeEvent(isSame: SharedDocument.areSame).map { .update($0) }
+        return found == nil ? nil : window.takeEvent(isSame: SharedDocument.areSame).map { .update($0) }
     }
+}
 
-    private func read(_ context: ReadContext) throws {
-        let capacity = ResultWindow<SharedDocument>.capacity(limit: definition.limit, offset: definition.offset)
-        let rows = try definition.limited(to: capacity, offset: 0).resultRows(in: context) { row in
-            SharedDocument(DocumentContent.make(id: row.id, body: row.body, names: context.names))
+/// The number of a query's results in a store that another process may write to.
+package struct FollowedCount: FollowedReader {
+    private let definition: QueryDefinition
+    private var delivered: Int?
+    private var lastSequence: Int64 = -1
+
+    package init(_ definition: QueryDefinition) { self.definition = definition }
+
+    package mutating func poll(_ store: Store) throws -> Int? {
+        let (definition, lastSequence) = (definition, lastSequence)
+        let found = try store.read { context -> (count: Int, sequence: Int64)? in
+            let sequence = try FollowLimits.sequence(context)
+            guard sequence != lastSequence else { return nil }
+            return (try QueryExecution(definition, in: context).count(), sequence)
         }
-        let isComplete = capacity.map { rows.count < $0 } ?? true
-        window.replaceAll(with: rows, isComplete: isComplete, isSame: SharedDocument.areSame)
-        lastContext = context
-        lastVersion = context.dataVersion
+        guard let found else { return nil }
+        self.lastSequence = found.sequence
+        guard found.count != delivered else { return nil }
+        delivered = found.count
+        return found.count
+    }
+}
+
+/// The collections of a store that another process may write to, in the order of the bytes of their names.
+package struct FollowedCollectionNames: FollowedReader {
+    private var delivered: [String]?
+
+    package init() {}
+
+    package mutating func poll(_ store: Store) throws -> [String]? {
+        let names = try store.readOnce { $0.catalog.names }
+        guard names != delivered else { return nil }
+        delivered = names
+        return names
     }
 }

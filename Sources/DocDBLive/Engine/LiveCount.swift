@@ -57,7 +57,7 @@ package final class LiveCount: LiveSource, LiveTarget {
 
     var wantsContents: Bool { false }
 
-    func apply(_ changes: [LiveChange], sequence: Int64) {
+    func apply(_ changes: [LiveChange], sequence: Int64, waking sleepers: inout [WakeQueue.Wake]) {
         let difference = changes.reduce(0) { $0 + ($1.matchesAfter ? 1 : 0) - ($1.matchedBefore ? 1 : 0) }
         let mustWake = state.withLock { state -> Bool in
             switch state.phase {
@@ -73,7 +73,7 @@ package final class LiveCount: LiveSource, LiveTarget {
                 return true
             }
         }
-        if mustWake { wake() }
+        if mustWake { sleepers.append(wake) }
     }
 
     func storeDidClose() {

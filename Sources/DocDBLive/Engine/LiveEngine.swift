@@ -9,10 +9,17 @@ import Synchronization
 /// lock is never taken under `state`. Commits come under the write lock, so they must not take `registering`: that is why
 /// removing a registration does not tell the store, and the next commit that nobody wants does. The store owns the engine.
 package final class LiveEngine: CommitObserver {
-    private struct Registration {
-        weak var target: (any LiveTarget)?
-        var collection: String
-        var wantsContents: Bool
+    /// An object, as a weak reference is costly to copy out of a dictionary.
+    private final class Registration {
+        weak let target: (any LiveTarget)?
+        let collection: String
+        let wantsContents: Bool
+
+        init(target: any LiveTarget, collection: String, wantsContents: Bool) {
+            self.target = target
+            self.collection = collection
+            self.wantsContents = wantsContents
+        }
     }
 
     private struct WindowReference {
@@ -47,6 +54,7 @@ package final class LiveEngine: CommitObserver {
     }
 
     private let names: FieldNames
+    private let wakeQueue = WakeQueue()
     /// Guards the matcher and the registrations; taken by the writer's thread for each commit, and held briefly.
     private let state: Lock<State>
     /// Serialises additions, so that the store is told of them in their order. Held while waiting for the write lock.
@@ -188,7 +196,9 @@ package final class LiveEngine: CommitObserver {
             let isWanted = changes.changes.allSatisfy { state.matcher.hasPredicates(collection: $0.collection) }
             return (work, isWanted ? nil : state.observed)
         }
-        for item in work.items { item.target.apply(item.changes, sequence: changes.sequence) }
+        var sleepers: [WakeQueue.Wake] = []
+        for item in work.items { item.target.apply(item.changes, sequence: changes.sequence, waking: &sleepers) }
+        wakeQueue.add(sleepers)
         return observed.map { .numbered($0) }
     }
 
@@ -218,6 +228,8 @@ package final class LiveEngine: CommitObserver {
         _ changes: CommittedChanges, _ state: inout State, _ names: FieldNames
     ) -> Work {
         var work = Work()
+        // One document matches each query once.
+        let mayRepeat = changes.changes.count > 1
         for change in changes.changes {
             changes.withBytes(of: change) { id, before, after in
                 state.matcher.match(
@@ -225,14 +237,14 @@ package final class LiveEngine: CommitObserver {
                 var content: SharedDocument?
                 for match in state.matches {
                     let place: Int
-                    if let known = work.places[match.id] {
+                    if mayRepeat, let known = work.places[match.id] {
                         place = known
                     } else {
                         guard let registration = state.registrations[match.id], let target = registration.target else {
                             continue
                         }
                         place = work.items.count
-                        work.places[match.id] = place
+                        if mayRepeat { work.places[match.id] = place }
                         work.items.append((target, registration.wantsContents, []))
                     }
                     var item = LiveChange(

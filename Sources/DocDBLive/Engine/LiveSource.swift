@@ -4,7 +4,7 @@ import DocDBStorage
 ///
 /// Whoever makes a source gives it a `wake` function: it is called from any thread when there is something to take, at
 /// most once until the next take, and must only schedule.
-package protocol LiveSource: AnyObject, Sendable {
+package protocol LiveSource<Delivery>: AnyObject, Sendable {
     associatedtype Delivery: Sendable
 
     /// What has changed since the last time, in one delivery; nil where nothing visible has, or the source has ended.
@@ -33,8 +33,8 @@ struct LiveChange: Sendable {
 protocol LiveTarget: AnyObject, Sendable {
     /// Whether changes bring documents.
     var wantsContents: Bool { get }
-    /// Tells what a commit did; the changes name each document once.
-    func apply(_ changes: [LiveChange], sequence: Int64)
+    /// Tells what a commit did; the changes name each document once. Adds whom to wake.
+    func apply(_ changes: [LiveChange], sequence: Int64, waking sleepers: inout [WakeQueue.Wake])
     /// Tells that the store has closed.
     func storeDidClose()
 }

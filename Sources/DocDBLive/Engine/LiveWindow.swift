@@ -20,7 +20,7 @@ final class LiveWindow: LiveTarget {
 
     /// One live query that takes from the window.
     private struct Consumer {
-        let wake: @Sendable () -> Void
+        let wake: WakeQueue.Wake
         var hasDelivered = false
         /// Whether it has been woken and has not taken since.
         var isAwake = false
@@ -113,9 +113,8 @@ final class LiveWindow: LiveTarget {
 
     var readRowCount: Int { state.withLock { $0.readRowCount } }
 
-    /// Marks all consumers as awake, and returns what wakes those that were not, to be called outside of the lock.
-    private static func sleepers(_ state: inout State) -> [@Sendable () -> Void] {
-        var sleepers: [@Sendable () -> Void] = []
+    /// Marks all consumers as awake, and adds what wakes those that were not, to be called outside of the lock.
+    private static func addSleepers(_ state: inout State, to sleepers: inout [WakeQueue.Wake]) {
         var index = state.consumers.startIndex
         while index != state.consumers.endIndex {
             if !state.consumers.values[index].isAwake {
@@ -124,7 +123,6 @@ final class LiveWindow: LiveTarget {
             }
             state.consumers.formIndex(after: &index)
         }
-        return sleepers
     }
 
     // MARK: Commits, on the writer's thread
@@ -132,22 +130,21 @@ final class LiveWindow: LiveTarget {
     var wantsContents: Bool { true }
 
     func storeDidClose() {
-        let sleepers = state.withLock { state -> [@Sendable () -> Void] in
+        var sleepers: [WakeQueue.Wake] = []
+        state.withLock { state in
             state.isStoreClosed = true
-            return Self.sleepers(&state)
+            Self.addSleepers(&state, to: &sleepers)
         }
         for wake in sleepers { wake() }
     }
 
-    func apply(_ changes: [LiveChange], sequence: Int64) {
-        let sleepers = state.withLock { state -> [@Sendable () -> Void] in
+    func apply(_ changes: [LiveChange], sequence: Int64, waking sleepers: inout [WakeQueue.Wake]) {
+        state.withLock { state in
             switch state.phase {
-            case .closed, .empty: return []
-            case .loading:
-                state.waiting.append((sequence, changes))
-                return []
+            case .closed, .empty: break
+            case .loading: state.waiting.append((sequence, changes))
             case .live:
-                guard sequence > state.loadedSequence else { return [] }
+                guard sequence > state.loadedSequence else { return }
                 if changes.count > WindowLimits.mostSingleChanges || !state.waiting.isEmpty {
                     Self.postpone(changes, sequence: sequence, in: &state)
                 } else {
@@ -155,10 +152,9 @@ final class LiveWindow: LiveTarget {
                 }
                 let isPending =
                     state.results.window.pendingCount > 0 || !state.waiting.isEmpty || state.failure != nil
-                return isPending ? Self.sleepers(&state) : []
+                if isPending { Self.addSleepers(&state, to: &sleepers) }
             }
         }
-        for wake in sleepers { wake() }
     }
 
     /// The most changes that wait for the consumer, unless more rows are held.
@@ -266,11 +262,12 @@ final class LiveWindow: LiveTarget {
         do {
             try body()
         } catch {
-            let sleepers = state.withLock { state -> [@Sendable () -> Void] in
-                guard state.phase == .loading else { return [] }
+            var sleepers: [WakeQueue.Wake] = []
+            state.withLock { state in
+                guard state.phase == .loading else { return }
                 state.phase = .empty
                 Self.forgetWaiting(&state)
-                return Self.sleepers(&state)
+                Self.addSleepers(&state, to: &sleepers)
             }
             for wake in sleepers { wake() }
             throw error

@@ -11,7 +11,12 @@ struct SharedDocuments: ~Copyable {
     }
 
     private struct Entry {
-        weak var content: DocumentContent?
+        private weak var content: DocumentContent?
+
+        init(_ content: DocumentContent) { self.content = content }
+
+        /// The document while others hold it. Mutating, as that is read in place: copying a weak reference is costly.
+        mutating func load() -> DocumentContent? { content }
     }
 
     private var entries: [Reference: Entry] = [:]
@@ -27,15 +32,19 @@ struct SharedDocuments: ~Copyable {
         collection: Int64, key: Int64, id: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, names: FieldNames
     ) -> DocumentContent {
         let reference = Reference(collection: collection, key: key)
-        if let known = entries[reference]?.content, known.holds(id: id, body: body) { return known }
+        let place = entries.index(forKey: reference)
+        if let place, let known = entries.values[place].load(), known.holds(id: id, body: body) { return known }
         let made = DocumentContent.make(id: id, body: body, names: names)
-        entries[reference] = Entry(content: made)
+        if let place { entries.values[place] = Entry(made) } else { entries[reference] = Entry(made) }
         if entries.count >= sweepCount { sweep() }
         return made
     }
 
     private mutating func sweep() {
-        entries = entries.filter { $0.value.content != nil }
+        entries = entries.filter { entry in
+            var value = entry.value
+            return value.load() != nil
+        }
         sweepCount = max(Self.leastSweepCount, entries.count * 2)
     }
 }

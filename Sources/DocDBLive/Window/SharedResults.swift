@@ -53,6 +53,12 @@ package struct SharedResults<Reference: Sendable>: Sendable {
     package mutating func takeEvent(
         for consumer: Consumer, isSame: @escaping (Reference, Reference) -> Bool
     ) -> ResultEvent<Reference>? {
+        // Alone, and with all that was delivered, it needs no steps.
+        if places.count == 1, let place = places[consumer], place.version == version {
+            let event = window.takeEvent(isSame: isSame)
+            places[consumer] = Place(version: version, snapshot: window.delivered)
+            return event
+        }
         advance()
         guard let place = places[consumer], place.version < version else { return nil }
         places[consumer] = Place(version: version, snapshot: window.delivered)

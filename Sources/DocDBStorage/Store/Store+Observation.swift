@@ -26,6 +26,9 @@ extension Store {
         try writer.exclusively { writer.endObserving(by: observer) }
     }
 
+    /// Whether commits to the store are this process's own: one open for reading is written to by others.
+    package var hearsOfCommits: Bool { writer != nil }
+
     /// Checks that commits of this store can be observed, and that doing so would not wait for this thread itself.
     package func checkIsObservable() throws(DocDBError) {
         try checkIsOpen()
