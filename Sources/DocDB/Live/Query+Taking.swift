@@ -16,8 +16,9 @@ package final class TakenResults: Sendable {
 }
 
 extension Query {
-    /// Begins a live query whose results are to be taken; `wake` is called once when there is something to take.
+    /// Begins a live query whose results are to be taken; `wake` is called once when there is something to take,
+    /// on the thread that commits.
     package func taken(wake: @escaping @Sendable () -> Void) throws -> TakenResults {
-        TakenResults(try LiveQuery(definition, store: try observableStore(), wake: wake))
+        TakenResults(try LiveQuery(definition, store: try observableStore(), wakesAtOnce: true, wake: wake))
     }
 }

@@ -73,7 +73,7 @@ package final class LiveCount: LiveSource, LiveTarget {
                 return true
             }
         }
-        if mustWake { sleepers.append(wake) }
+        if mustWake { sleepers.append(WakeQueue.Wake(call: wake, isImmediate: false)) }
     }
 
     func storeDidClose() {

@@ -80,7 +80,7 @@ package final class LiveEngine: CommitObserver {
     /// Adds a consumer to the window of a query, which is made where there is none; commits that end after this returns
     /// reach it.
     func attach(
-        _ definition: QueryDefinition, in store: Store, wake: @escaping @Sendable () -> Void
+        _ definition: QueryDefinition, in store: Store, wake: WakeQueue.Wake
     ) throws -> (window: LiveWindow, consumer: Int) {
         try store.checkIsObservable()
         let identity = QueryIdentity(definition)

@@ -15,10 +15,13 @@ package final class LiveQuery: LiveSource {
     private let consumer: Int
 
     /// Begins a live query; `wake` is called from any thread when there is something to take, and must only schedule.
+    ///
+    /// - Parameter wakesAtOnce: On the thread that commits, before its write returns; else soon after, on another.
     package init(
-        _ definition: QueryDefinition, store: Store, wake: @escaping @Sendable () -> Void
+        _ definition: QueryDefinition, store: Store, wakesAtOnce: Bool = false, wake: @escaping @Sendable () -> Void
     ) throws {
-        (window, consumer) = try LiveEngine.of(store).attach(definition, in: store, wake: wake)
+        (window, consumer) = try LiveEngine.of(store).attach(
+            definition, in: store, wake: WakeQueue.Wake(call: wake, isImmediate: wakesAtOnce))
     }
 
     deinit { close() }

@@ -71,7 +71,7 @@ final class LiveWindow: LiveTarget {
     func setID(_ id: MatcherID) { state.withLock { $0.id = id } }
 
     /// Adds a consumer; nil where the window has closed.
-    func attach(wake: @escaping @Sendable () -> Void) -> Int? {
+    func attach(wake: WakeQueue.Wake) -> Int? {
         state.withLock { state in
             guard state.phase != .closed, !state.isStoreClosed else { return nil }
             state.nextConsumer += 1
@@ -135,7 +135,7 @@ final class LiveWindow: LiveTarget {
             state.isStoreClosed = true
             Self.addSleepers(&state, to: &sleepers)
         }
-        for wake in sleepers { wake() }
+        for wake in sleepers { wake.call() }
     }
 
     func apply(_ changes: [LiveChange], sequence: Int64, waking sleepers: inout [WakeQueue.Wake]) {
@@ -269,7 +269,7 @@ final class LiveWindow: LiveTarget {
                 Self.forgetWaiting(&state)
                 Self.addSleepers(&state, to: &sleepers)
             }
-            for wake in sleepers { wake() }
+            for wake in sleepers { wake.call() }
             throw error
         }
     }

@@ -8,13 +8,18 @@ import Synchronization
 /// the writer only notes whom to wake. The first commit after a rest starts a block that wakes them at once, and then pauses
 /// before it looks again: while commits go on, consumers are woken once a pause.
 final class WakeQueue: Sendable {
-    typealias Wake = @Sendable () -> Void
+    /// What wakes a consumer.
+    struct Wake: Sendable {
+        let call: @Sendable () -> Void
+        /// Whether it is called on the writer's own thread: so in simulations, which have one only.
+        let isImmediate: Bool
+    }
 
     /// How long the next consumers to wake are waited for: a delivery is late by this much at most, and only in a burst.
     static let pauseMicroseconds = 200
 
     private struct State {
-        var waiting: [Wake] = []
+        var waiting: [@Sendable () -> Void] = []
         var isRunning = false
     }
 
@@ -22,13 +27,15 @@ final class WakeQueue: Sendable {
     private let state = Lock(State())
     private let pause = DispatchSemaphore(value: 0)
 
-    /// Notes whom to wake.
+    /// Notes whom to wake, and wakes those who want it at once.
     func add(_ wakes: [Wake]) {
         guard !wakes.isEmpty else { return }
+        for wake in wakes where wake.isImmediate { wake.call() }
         let mustStart = state.withLock { state -> Bool in
-            state.waiting += wakes
-            defer { state.isRunning = true }
-            return !state.isRunning
+            for wake in wakes where !wake.isImmediate { state.waiting.append(wake.call) }
+            guard !state.waiting.isEmpty, !state.isRunning else { return false }
+            state.isRunning = true
+            return true
         }
         if mustStart { queue.async { self.run() } }
     }
@@ -41,7 +48,7 @@ final class WakeQueue: Sendable {
     }
 
     /// Whom to wake now; nil, and the next one to add starts anew, where there is nobody.
-    private func next() -> [Wake]? {
+    private func next() -> [@Sendable () -> Void]? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.isRunning = false
