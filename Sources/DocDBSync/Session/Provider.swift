@@ -29,6 +29,8 @@ struct Provider {
     var known: [DocumentReference: VersionVector] = [:]
     /// The digests of its states.
     var held: [DocumentReference: StateDigest] = [:]
+    /// The commits that stored documents of the peer which were not here before.
+    var created: [DocumentReference: Int64] = [:]
     /// Whether nothing was sent for this interest yet.
     var isFirst = true
 
@@ -83,6 +85,7 @@ struct SnapshotPlan {
     var bases: [DocumentReference: VersionVector] = [:]
     var known: [DocumentReference: VersionVector] = [:]
     var held: [DocumentReference: StateDigest] = [:]
+    var created: [DocumentReference: Int64] = [:]
     /// Documents that commits since the cursor took from the peer (R6).
     var taken: Set<DocumentReference> = []
 

@@ -117,8 +117,7 @@ extension Session {
                     seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector()),
             stamp.actor != writer.actor
         else { return false }
-        let collection = try writer.makeCollection(named: document.name.collection)
-        collectionNames[collection] = document.name.collection
+        let collection = try collection(document.name.collection, &result, writer)
         let reference = try body.withUnsafeBytes { body -> DocumentReference? in
             try document.name.id.withUnsafeBytes { id in
                 guard
@@ -134,8 +133,18 @@ extension Session {
         try writer.setTold(peer: peer.number, reference, digest)
         result.changedCount += 1
         result.heard.append(
-            HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: true))
+            HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: true, isNew: true))
         return true
+    }
+
+    private func collection(
+        _ name: String, _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws -> Int64 {
+        if let last = result.collection, last.name.utf8.elementsEqual(name.utf8) { return last.number }
+        let number = try writer.makeCollection(named: name)
+        collectionNames[number] = name
+        result.collection = (name, number)
+        return number
     }
 
     /// What the peer counts in scope is now what was listed, and acknowledged since (R1); what comes with the snapshot

@@ -50,6 +50,9 @@ extension Session {
     ) throws -> Before {
         var before = Before()
         guard let scope = provider.scope else { return before }
+        if let created = plan.created[reference], created > plan.start, !plan.poked.contains(reference) {
+            return before
+        }
         switch try reader.state(of: reference, after: plan.start) {
         case .absent: break
         case .unknown:
@@ -78,8 +81,7 @@ extension Session {
         let reference = document.reference
         let isMatched = matches(scope, document.body, document.id, reference.collection, collection)
         guard isMatched || isConcerned else { return }
-        let state = try state(document)
-        let digest = state.digest(collection: collection, id: document.id, hash: ContentHash.digest)
+        let digest = try digester.digest(document, collection: collection)
         if isMatched, plan.isChanged(reference) { moveTotal(adding: digest) }
         // The peer's own state: both sides derive what it means from the acknowledgement.
         if held == digest, plan.bases[reference] == nil {
@@ -87,19 +89,25 @@ extension Session {
             return
         }
         let base = base(reference, plan, before)
-        if !isOn(.transition), state.seen.isCovered(by: base), state.deleted.isEmpty { return }
+        if !isOn(.transition), try isCovered(document, base) { return }
         guard let kind = kind(document, isMatched: isMatched, collection) else {
             return try output.append(.leftAccess, reference, collection, id: document.id)
         }
         if base.isEmpty || document.body == nil {
             try output.append(kind, document, collection)
         } else {
-            try output.append(kind, state.delta(since: base), document, collection)
+            try output.append(kind, try state(document).delta(since: base), document, collection)
         }
         let isOwn =
             try subscriber.isWanting
             && matches(ownScope(), document.body, document.id, reference.collection, collection)
         output.flight.documents.append(FlightDocument(reference: reference, digest: digest, isOwn: isOwn))
+    }
+
+    /// Tells whether a peer that has seen `base` lacks nothing: what R4 does not ask.
+    private func isCovered(_ document: StoredDocument, _ base: VersionVector) throws -> Bool {
+        let state = try state(document)
+        return state.seen.isCovered(by: base) && state.deleted.isEmpty
     }
 
     /// What the peer holds of a document, as the base of a delta.

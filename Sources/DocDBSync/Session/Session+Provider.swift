@@ -7,6 +7,8 @@ extension Session {
             throw SessionFailure.protocolError("interests are numbered upwards")
         }
         provider.number = message.number
+        // What answered an earlier interest is acknowledged before a new one comes, or never.
+        provider.flights = [:]
         provider.interest = try Interest.union(message.origins.map(\.interest))
         effects.append(.announced(message.origins))
         try rescope()
@@ -26,6 +28,7 @@ extension Session {
         provider.unknown = []
         provider.known = [:]
         provider.held = [:]
+        provider.created = [:]
         provider.dirty = []
         provider.mustWalk = true
         provider.total = nil
@@ -157,6 +160,7 @@ extension Session {
             provider.poked.insert(reference)
             provider.known[reference] = nil
             provider.held[reference] = nil
+            provider.created[reference] = nil
         }
     }
 
@@ -168,9 +172,10 @@ extension Session {
     }
 
     /// What the peer is now known to hold (R5), and whether it holds less than this store (R6).
-    func noteHeard(_ documents: [HeardDocument]) {
+    func noteHeard(_ documents: [HeardDocument], at sequence: Int64?) {
         guard provider.number > 0 else { return }
         for document in documents {
+            if document.isNew, let sequence { provider.created[document.reference] = sequence }
             provider.known[document.reference, default: VersionVector()].join(document.seen)
             provider.held[document.reference] = document.digest
             if !document.isSame, isOn(.stale) { provider.poked.insert(document.reference) }

@@ -6,7 +6,7 @@ extension Session {
     var isPumpDue: Bool {
         // What was applied is acknowledged first: a total must not count what the peer does not know to be acknowledged.
         guard provider.number > 0, provider.request == nil, provider.reconciliation == nil,
-            subscriber.acknowledgements.isEmpty
+            subscriber.acknowledgements.isEmpty, provider.flights.count < SyncLimits.flightCount
         else { return false }
         if provider.plan != nil { return true }
         guard provider.sent != nil else { return false }
@@ -53,11 +53,13 @@ extension Session {
         plan.bases.merge(provider.bases) { $1 }
         for (reference, seen) in provider.known { plan.known[reference, default: VersionVector()].join(seen) }
         plan.held.merge(provider.held) { $1 }
+        plan.created.merge(provider.created) { $1 }
         provider.dirty = []
         provider.poked = []
         provider.bases = [:]
         provider.known = [:]
         provider.held = [:]
+        provider.created = [:]
         provider.unknown = []
         provider.covered = plan.position
         provider.mustWalk = false

@@ -242,7 +242,7 @@ extension Session {
             Acknowledge(
                 number: begin.number, snapshot: begin.snapshot, except: isOn(.exceptions) ? application.except : []))
         subscriber.receivedCount += UInt64(application.documents.count)
-        noteHeard(application.heard)
+        noteHeard(application.heard, at: application.sequence)
         effects += application.effects
         tellEvicted(application.evicted)
         if application.changedCount > 0 || !application.documents.isEmpty {

@@ -37,6 +37,8 @@ package final class Session {
     var provider = Provider()
     var flow = FlowControl()
     var timers = SessionTimers()
+    /// Computes digests of stored documents, within memory that it keeps.
+    var digester: DocumentDigester
     /// Documents that one side has not joined; the tables hold the same. Empty but for trouble.
     var apart = ApartIndex()
     /// What the peer has defined for the pull of this number.
@@ -50,6 +52,7 @@ package final class Session {
         self.configuration = configuration
         self.replica = replica
         self.authenticator = authenticator
+        digester = DocumentDigester(actors: replica.actors)
     }
 
     /// Tells the session what has happened; it answers with what is to be done, in this order.
@@ -67,6 +70,9 @@ package final class Session {
         return effects
     }
 
+    /// How far the peer's clock is ahead of this one, in nanoseconds, as of its hello.
+    package var skewNanoseconds: Int64 { handshake.skewNanoseconds }
+
     /// Tells whether the session has ended: nothing it is told has an effect any more.
     package var hasEnded: Bool { phase == .ended }
 
@@ -74,7 +80,7 @@ package final class Session {
     package var retainedDocumentCount: Int {
         subscriber.outstanding.count + (subscriber.listed?.count ?? 0) + subscriber.evictedSinceListed.count
             + provider.dirty.count + provider.poked.count + provider.bases.count + provider.known.count
-            + provider.held.count + provider.found.count + provider.listed.count
+            + provider.held.count + provider.created.count + provider.found.count + provider.listed.count
             + provider.flights.values.reduce(0) { $0 + $1.documents.count }
             + (provider.plan?.references.count ?? 0) + apart.here.count + apart.there.count
             + apart.quarantined.count

@@ -20,6 +20,8 @@ struct SnapshotApplication {
     var changedCount = 0
     /// The commit that applied it, where documents changed.
     var sequence: Int64?
+    /// The collection that was last looked up.
+    var collection: (name: String, number: Int64)?
     /// Whether this snapshot has shown that the actor of this store is in use elsewhere.
     var hasRotated = false
 
@@ -36,6 +38,8 @@ struct HeardDocument {
     var digest: StateDigest
     /// Whether this store now holds just the same.
     var isSame: Bool
+    /// Whether it was not stored here before.
+    var isNew = false
 }
 
 extension IncomingDocument {

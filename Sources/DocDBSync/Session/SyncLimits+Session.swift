@@ -35,6 +35,9 @@ extension SyncLimits {
 
     // Flow control.
 
+    /// How many snapshots may be under way without an acknowledgement.
+    package static let flightCount = 1024
+
     /// How many bytes of document frames a peer may send before it is granted more.
     package static let creditByteCount: Int64 = 1024 * 1024
     /// How many bytes may wait at a link before document frames are held back.
