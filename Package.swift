@@ -129,7 +129,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "DocDBTests", dependencies: ["DocDB", "DocDBCore"], swiftSettings: settings),
+            name: "DocDBTests", dependencies: ["DocDB", "DocDBTransport", "DocDBCore", "CWebSockets"],
+            swiftSettings: settings),
         .testTarget(
             name: "DocDBSimulationTests",
             dependencies: ["DocDBSimulation", "DocDB", "DocDBSync", "DocDBStorage", "DocDBCore"],

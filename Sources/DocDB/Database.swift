@@ -26,8 +26,7 @@ import Synchronization
 ///    `misuse`. Documents, values and ids stay valid.
 public final class Database: Sendable {
     package let store: Store
-    /// The replication of the database; nil where it was opened without an identity.
-    let replication: DatabaseSync?
+    let replication: DatabaseSync
 
     /// Opens the database at a path, and creates it where there is none and the options allow that.
     ///
@@ -44,11 +43,11 @@ public final class Database: Sendable {
     public init(at path: String, options: Options = Options(), identity: Identity? = nil) throws {
         let store = try Store(path: path, options: options.stored)
         self.store = store
-        replication = try identity.map { try DatabaseSync(store: store, identity: $0, world: options.syncWorld) }
-        if let replication { store.replicationSlot.withLock { $0 = ReplicationHandle(replication) } }
+        replication = try DatabaseSync(store: store, identity: identity, world: options.syncWorld)
+        store.replicationSlot.withLock { [replication] in $0 = ReplicationHandle(replication) }
     }
 
-    deinit { replication?.abandon() }
+    deinit { replication.abandon() }
 
     /// The path of the database's directory, as it was given.
     public var path: String { store.directory.path }
@@ -64,7 +63,7 @@ public final class Database: Sendable {
     ///   write, and then it stays open.
     public func close() throws {
         try store.checkMayClose()
-        replication?.close()
+        replication.close()
         try store.close()
     }
 

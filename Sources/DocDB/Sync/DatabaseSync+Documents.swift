@@ -8,10 +8,10 @@ extension DatabaseSync {
     ///
     /// Such a document may be evicted without loss. Without a keeper the answer is false.
     ///
-    /// - Throws: `DocDBError` with the code `documentNotFound` where the document is not stored here; `databaseClosed` or
-    ///   `storageFailed`.
+    /// - Throws: `DocDBError` with the code `documentNotFound` where the document is not stored here; `misuse` where the
+    ///   database has no identity; `databaseClosed` or `storageFailed`.
     public func isAcknowledged(_ collection: String, _ id: DocumentID) throws -> Bool {
-        guard let answer = try engine.isAcknowledged(collection: collection, id: id.canonicalBytes) else {
+        guard let answer = try requireEngine().isAcknowledged(collection: collection, id: id.canonicalBytes) else {
             throw DocDBError(.documentNotFound, "the document is not stored here; 'explain' tells where it could be")
         }
         return answer
@@ -44,7 +44,7 @@ extension DatabaseSync {
     ///
     /// - Throws: `DocDBError` with the code `databaseClosed` or `storageFailed`.
     public func explain(_ collection: String, _ id: DocumentID) throws -> SyncExplanation {
-        SyncExplanation(try engine.explain(collection: collection, id: id.canonicalBytes))
+        SyncExplanation(try requireEngine().explain(collection: collection, id: id.canonicalBytes))
     }
 
     /// The documents that a peer has not taken from this database, or this database not from a peer.
@@ -53,13 +53,13 @@ extension DatabaseSync {
     /// ``retry(_:_:)``.
     ///
     /// - Throws: `DocDBError` with the code `databaseClosed` or `storageFailed`.
-    public func refusals() throws -> [SyncRefusal] { try engine.refusals().map { SyncRefusal($0) } }
+    public func refusals() throws -> [SyncRefusal] { try requireEngine().refusals().map { SyncRefusal($0) } }
 
     /// Refusals as they happen.
     ///
     /// Of those that a busy consumer has not taken, the newest 1,024 are kept; ``refusals()`` has all.
     public var refusalUpdates: SyncUpdates<SyncRefusal> {
-        let engine = engine
+        guard let engine = try? requireEngine() else { return .none }
         return .each(engine.apartObservers, bufferCount: 1_024) { news in
             guard !news.isSettled, let named = try? engine.named(news.document) else { return nil }
             return SyncRefusal(named)
@@ -71,12 +71,12 @@ extension DatabaseSync {
     /// - Throws: `DocDBError` with the code `documentNotFound` where no peer has refused the document, `connectionFailed`
     ///   where none that has is connected; `databaseClosed` or `storageFailed`.
     public func revert(_ collection: String, _ id: DocumentID) throws {
-        try engine.revert(collection: collection, id: id.canonicalBytes)
+        try requireEngine().revert(collection: collection, id: id.canonicalBytes)
     }
 
     /// Offers a document again to the peers that refused it; throws as ``revert(_:_:)`` does.
     public func retry(_ collection: String, _ id: DocumentID) throws {
-        try engine.retry(collection: collection, id: id.canonicalBytes)
+        try requireEngine().retry(collection: collection, id: id.canonicalBytes)
     }
 }
 

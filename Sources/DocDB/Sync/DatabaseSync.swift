@@ -26,19 +26,24 @@ import Synchronization
 ///    cannot be.
 /// 4. Closing the database, or letting it go, stops its replication.
 public final class DatabaseSync: Sendable {
-    package let engine: ReplicationEngine
+    /// Nil where the database was opened without an identity.
+    private let made: ReplicationEngine?
     let store: Store
-    private let identity: Database.Identity
+    private let identity: Database.Identity?
     private let settings = Lock(SyncConfiguration())
 
-    init(store: Store, identity: Database.Identity, world: SyncWorld?) throws {
-        try Self.check(identity, store)
+    init(store: Store, identity: Database.Identity?, world: SyncWorld?) throws {
         self.store = store
         self.identity = identity
+        guard let identity else {
+            made = nil
+            return
+        }
+        try Self.check(identity, store)
         let world = world ?? .live()
         let replica = try StoreReplica(store)
         let authenticator = try identity.makeAuthenticator()
-        engine = ReplicationEngine(
+        made = ReplicationEngine(
             ReplicationEnvironment(
                 replica: replica, executor: world.executor, connector: world.connector,
                 makeListener: world.makeListener, authenticator: authenticator, policy: identity.policy,
@@ -53,6 +58,18 @@ public final class DatabaseSync: Sendable {
                     try store.endObserving(by: router)
                     return 0
                 }, disabledRules: world.disabledRules))
+    }
+
+    /// The engine of a database that has an identity.
+    package var engine: ReplicationEngine {
+        guard let made else { preconditionFailure(Self.withoutIdentity.message) }
+        return made
+    }
+
+    /// The engine, where the database has an identity.
+    func requireEngine() throws -> ReplicationEngine {
+        guard let made else { throw Self.withoutIdentity }
+        return made
     }
 
     // MARK: Starting and stopping
@@ -70,10 +87,11 @@ public final class DatabaseSync: Sendable {
     ///
     /// - Throws: `DocDBError` with the code `invalidAddress` where a URL or the address to listen at is wrong;
     ///   `addressInUse` where another program listens there; `certificateInvalid` where the certificate or its key is;
-    ///   `connectionRejected` where the identity forbids listening there; `readOnly`, `databaseClosed`, or `misuse` while
-    ///   replication is being stopped. Nothing has begun then.
+    ///   `connectionRejected` where the identity forbids listening there; `databaseClosed`; `misuse` where the database was
+    ///   opened without an identity or for reading only, or replication is being stopped. Nothing has begun then.
     public func start() throws {
         try store.checkIsObservable()
+        guard let identity, let engine = made else { throw Self.withoutIdentity }
         let configuration = configuration
         try configuration.check()
         engine.configure(configuration.replication)
@@ -86,6 +104,7 @@ public final class DatabaseSync: Sendable {
     ///
     /// Subscriptions stay, and count again from the next ``start()`` on. Not to be called within a write.
     public func stop() {
+        guard let engine = made else { return }
         let done = DispatchSemaphore(value: 0)
         engine.stop { done.signal() }
         done.wait()
@@ -93,34 +112,29 @@ public final class DatabaseSync: Sendable {
 
     /// Ends all sessions in order; the task is suspended until that is done.
     public func stop() async {
+        guard let engine = made else { return }
         await withCheckedContinuation { continuation in engine.stop { continuation.resume() } }
     }
 
     /// Tries all URLs again at once: for apps that learn that the network has come back.
-    public func networkDidChange() { engine.nudge() }
+    public func networkDidChange() { made?.nudge() }
 
     /// Ends replication for good, when the database closes.
     func close() {
         stop()
-        engine.statusObservers.end()
-        engine.presenceObservers.end()
-        engine.apartObservers.end()
+        made?.endObserving()
     }
 
     /// Ends replication without waiting, when nobody holds the database any more.
     func abandon() {
-        let engine = engine
-        engine.stop {
-            engine.statusObservers.end()
-            engine.presenceObservers.end()
-            engine.apartObservers.end()
-        }
+        guard let engine = made else { return }
+        engine.stop { engine.endObserving() }
     }
 
     // MARK: How it stands
 
     /// How replication stands: connections, peers, subscriptions and what went wrong last.
-    public var status: SyncStatus { SyncStatus(engine.status) }
+    public var status: SyncStatus { SyncStatus(made?.status ?? ReplicationStatus()) }
 
     /// The status as it changes, beginning with the present one; a busy consumer gets the newest.
     ///
@@ -128,16 +142,18 @@ public final class DatabaseSync: Sendable {
     /// for await status in db.sync.statusUpdates where status.isConnected { ... }
     /// ```
     public var statusUpdates: SyncUpdates<SyncStatus> {
-        let engine = engine
+        guard let engine = made else { return .none }
         return .newest(engine.statusObservers, of: engine, now: { engine.status }, { SyncStatus($0) })
     }
 
     /// Who is connected to whom, as far as this database hears of it.
-    public var presence: PresenceGraph { PresenceGraph(engine.reachablePeers, own: engine.ownStoreID) }
+    public var presence: PresenceGraph {
+        PresenceGraph(made?.reachablePeers ?? [], own: store.storeID)
+    }
 
     /// The graph of presence as it changes, beginning with the present one; a busy consumer gets the newest.
     public var presenceUpdates: SyncUpdates<PresenceGraph> {
-        let engine = engine
+        guard let engine = made else { return .none }
         return .newest(
             engine.presenceObservers, of: engine, now: { engine.reachablePeers },
             { PresenceGraph($0, own: engine.ownStoreID) })

@@ -31,7 +31,7 @@ public final class ObservedSyncStatus: Sendable {
     ///   - queue: where the properties change; the main one unless given.
     public init(_ sync: DatabaseSync, on queue: DispatchQueue = .main) {
         state = Lock(State(status: sync.status, presence: sync.presence))
-        let engine = sync.engine
+        guard let engine = try? sync.requireEngine() else { return }
         let own = engine.ownStoreID
         let tokens = [
             engine.statusObservers.add { [weak self] status in

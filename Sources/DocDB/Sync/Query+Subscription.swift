@@ -39,9 +39,10 @@ extension Query {
                 "a subscription's predicate has at most \(SyncLimits.predicateByteCount) bytes; subscribe to its parts")
         }
         guard let sync = store.replication?.sync else { throw DatabaseSync.withoutIdentity }
-        let id = try sync.engine.subscribe(
+        let engine = try sync.requireEngine()
+        let id = try engine.subscribe(
             collection: definition.collection, filter: definition.filter, policy: policy == .evict ? .evict : .keep)
-        return SyncSubscription(id: id, engine: sync.engine)
+        return SyncSubscription(id: id, engine: engine)
     }
 }
 

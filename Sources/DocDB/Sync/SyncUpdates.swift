@@ -33,6 +33,15 @@ public struct SyncUpdates<Element: Sendable>: AsyncSequence, Sendable {
         }
     }
 
+    /// No news at all: of a database that has no identity.
+    static var none: SyncUpdates<Element> {
+        SyncUpdates {
+            let (stream, continuation) = AsyncStream.makeStream(of: Element.self)
+            continuation.finish()
+            return (stream, Observers<Element>().add { _ in })
+        }
+    }
+
     /// The newest of the values of observers: begins with the present one, and passes over those that come while the
     /// consumer is busy.
     static func newest<Source>(

@@ -63,6 +63,14 @@ extension ReplicationEngine {
         if isFirst { executor.enqueue { self.beginStop() } }
     }
 
+    /// Tells all observers that nothing will come any more.
+    package func endObserving() {
+        statusObservers.end()
+        presenceObservers.end()
+        apartObservers.end()
+        warningObservers.end()
+    }
+
     /// Tries all URLs again at once: the network has come back, or an app came to the foreground.
     package func nudge() { enqueue { $0.dialWaiting() } }
 

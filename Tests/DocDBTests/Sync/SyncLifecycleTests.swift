@@ -34,11 +34,16 @@ struct SyncLifecycleTests {
     }
 
     @Test("a database without an identity says so, and a short key is refused")
-    func identities() throws {
+    func identities() async throws {
         let place = try TemporaryDatabase()
+        for await _ in place.db.sync.statusUpdates { Issue.record("there is no news") }
         let error = docDBError { try place.cars.findAll().subscribe() }
         #expect(error?.code == .misuse)
         #expect(error?.message.contains("identity") == true)
+        #expect(errorCode { try place.db.sync.start() } == .misuse)
+        #expect(errorCode { try place.db.sync.isAcknowledged("cars", 1) } == .misuse)
+        #expect(place.db.sync.status.phase == .stopped)
+        await place.db.sync.stop()
         let path = TemporaryDirectory.make() + "/short.docdb"
         #expect(
             errorCode { try Database(at: path, identity: .sharedKey(appID: "a", key: [1, 2, 3])) } == .invalidValue)

@@ -1,4 +1,5 @@
 import DocDB
+import DocDBTransport
 import Testing
 
 @Suite("Replicating over WebSockets on loopback", .timeLimit(.minutes(2)))
@@ -47,5 +48,35 @@ struct SyncLoopbackTests {
         // The shop asks for nothing.
         try app.cars.insert(["_id": "mine", "state": "for sale"])
         #expect(try app.sync.explain("cars", "mine").peers.first?.verdict == .noSubscription)
+    }
+
+    @Test("two databases converge inside TLS, with a shared key, by an authority's name or a pinned key")
+    func tls() async throws {
+        let certificates = try TestCertificates()
+        let identity = Database.Identity.sharedKey(appID: SyncPeer.appID, key: [UInt8](0..<32))
+        let hub = try SyncPeer("hub", identity: identity)
+        hub.sync.configuration.listen = .init(
+            port: 0, certificateFile: certificates.identity.certificateFile, keyFile: certificates.identity.keyFile)
+        try hub.sync.start()
+        let url = "wss://127.0.0.1:\(try #require(hub.sync.status.listeningPort))"
+        try hub.cars.insert(["_id": 1, "make": "toyota"])
+
+        let device = try SyncPeer("device", identity: identity) {
+            $0.trust = .authorities(file: certificates.authorityFile)
+        }
+        try device.cars.findAll().subscribe()
+        try device.connect(url)
+        try await device.wait(device.cars.findAll()) { $0 == [1] }
+        #expect(device.sync.status.peers.map(\.kind) == [.webSocketTLS])
+
+        let doubter = try SyncPeer("doubter", identity: identity)
+        try doubter.connect(url)
+        try await doubter.wait { $0.connections.first?.lastProblem?.error.code == .certificateRejected }
+        #expect(!doubter.sync.status.isConnected)
+        let wrong = try SyncPeer("wrong", identity: identity) {
+            $0.trust = .pinned(publicKeyHashes: [[UInt8](repeating: 0, count: 32)])
+        }
+        try wrong.connect(url)
+        try await wrong.wait { $0.connections.first?.lastProblem?.error.code == .certificateRejected }
     }
 }

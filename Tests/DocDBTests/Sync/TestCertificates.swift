@@ -1,0 +1,1 @@
+../../DocDBTransportTests/Support/TestCertificates.swift
