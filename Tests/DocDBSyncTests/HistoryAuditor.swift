@@ -9,7 +9,8 @@ struct HistoryAuditor {
     private var entriesBySeen: [[UInt8]: [VersionVector: [String]]] = [:]
     private(set) var written: [(peer: String, id: [UInt8], stamp: Stamp)] = []
     private(set) var acknowledged: [[UInt8]: Set<Stamp>] = [:]
-    private let names = FieldNames()
+    let names = FieldNames()
+    let actors = ActorTable()
 
     mutating func note(_ written: ModelReplica.Written, _ peer: HistoryPeer) throws {
         for (_, id, delta) in written.deltas {

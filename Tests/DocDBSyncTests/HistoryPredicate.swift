@@ -68,6 +68,13 @@ struct HistoryGrant: Hashable {
 final class HistoryGrants: @unchecked Sendable {
     // Unchecked: one thread at a time.
     var grants: [HistoryGrant] = []
+
+    func grant(_ bytes: [UInt8]) throws -> HistoryGrant {
+        guard bytes.count == 2, Int(bytes[0]) << 8 | Int(bytes[1]) < grants.count else {
+            throw DocDBError(.protocolError, "no such grant")
+        }
+        return grants[Int(bytes[0]) << 8 | Int(bytes[1])]
+    }
 }
 
 final class HistoryAuthenticator: SessionAuthenticator, @unchecked Sendable {
@@ -100,6 +107,6 @@ final class HistoryAuthenticator: SessionAuthenticator, @unchecked Sendable {
     }
 
     func judge(renewal grant: [UInt8], of proof: Proof) throws -> PeerRights {
-        table.grants[Int(grant[0]) << 8 | Int(grant[1])].rights
+        try table.grant(grant).rights
     }
 }

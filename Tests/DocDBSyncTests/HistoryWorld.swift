@@ -21,6 +21,10 @@ final class HistoryPeer {
         var isEverything = false
         /// The number of the interest last sent.
         var number: UInt64 = 0
+        /// What the other side may do, by the grant that has come.
+        var judged = HistoryGrant()
+        /// Reads along what is sent.
+        var reading: (number: UInt64, dictionary: ReceivingDictionary)?
         /// What commits have changed of the scope, not told to the session yet.
         var dirty: [DirtyDocument] = []
         var isEstablished = false
@@ -59,6 +63,7 @@ final class HistoryWorld {
 
     struct Frame {
         var bytes: [UInt8]
+        var message: Message?
         /// The total that it states, and what the sender then held.
         var total: (number: UInt64, total: ScopeTotal)?
         var documents: [DocumentReference: ModelReplica.Document] = [:]
@@ -190,6 +195,11 @@ final class HistoryWorld {
             self.count("frames")
             self.count("bytes", frame.bytes.count)
             if random.below(2) == 0 { try tellCommits(to, from) }
+            switch frame.message {
+            case .proof(let proof): to.ends[from.name]?.judged = try grants.grant(proof.bytes)
+            case .grant(let grant): to.ends[from.name]?.judged = try grants.grant(grant)
+            default: break
+            }
             let number = to.ends[from.name]?.number
             try tell(to, from, .received(frame.bytes))
             if let total = frame.total, total.number == number,
@@ -238,8 +248,11 @@ final class HistoryWorld {
             case .interest(let message): peer.ends[other.name]?.number = message.number
             case .sum(let sum): frame.total = (sum.number, sum.total)
             case .end(let end): if let total = end.total { frame.total = (end.number, total) }
+            case .documents(let documents): try readAlong(documents.content, documents.number, peer, other)
+            case .commit(let commit): try readAlong(commit.content, commit.number, peer, other)
             default: break
             }
+            frame.message = message
             if frame.total != nil { frame.documents = peer.replica.storage.documents }
             queues[queue]?.append(frame)
         case .established:
@@ -269,6 +282,23 @@ final class HistoryWorld {
         case .progress(let progress): if progress.phase == .reconciling { count("reconciliations") }
         case .acknowledged: auditor.noteAcknowledged(peer, by: other)
         case .wake, .frameLimit, .applied, .apart, .settled, .extra: break
+        }
+    }
+
+    /// No content goes to a peer that may not read the document (4).
+    private func readAlong(_ content: [UInt8], _ number: UInt64, _ peer: HistoryPeer, _ other: HistoryPeer) throws {
+        guard let end = peer.ends[other.name] else { return }
+        var dictionary = ReceivingDictionary()
+        if let reading = end.reading, reading.number == number { dictionary = reading.dictionary }
+        peer.ends[other.name]?.reading = (number, dictionary)
+        let documents = try DocumentsReader.documents(content, dictionary: dictionary, names: auditor.names)
+        for document in documents {
+            guard let delta = try document.delta(actors: auditor.actors), !delta.state.hasNoEntries else { continue }
+            let state = HistoryAuditor.state(of: document.name.id, peer)
+            let fields = state.flatMap { HistoryAuditor.fields($0, peer.replica.names) }
+            guard end.judged.read.matches(fields) else {
+                throw HistoryViolation("4", "\(peer.name) sends \(other.name) content of \(document.name.id)")
+            }
         }
     }
 

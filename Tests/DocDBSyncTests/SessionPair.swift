@@ -148,20 +148,34 @@ final class SessionPair {
     }
 
     /// Tells the sessions of commits and delivers frames until nothing moves any more.
-    func settle() {
+    func settle(limit: Int = 20_000) {
         var isMoving = true
         var count = 0
-        while isMoving, count < 20_000 {
+        while isMoving, count < limit {
             isMoving = false
             for index in sides.indices where deliver(to: index) { isMoving = true }
             for index in sides.indices where !isMoving && !sides[index].dirty.isEmpty {
-                let dirty = sides[index].dirty
-                sides[index].dirty = []
-                tell(index, .committed(dirty, through: sides[index].replica.storage.sequence))
+                tellDirty(index)
                 isMoving = true
             }
             count += 1
         }
+    }
+
+    /// Delivers frames until nothing moves, without telling of commits.
+    func settleWithoutCommits() {
+        var isMoving = true
+        while isMoving {
+            isMoving = false
+            for index in sides.indices where deliver(to: index) { isMoving = true }
+        }
+    }
+
+    /// Tells a session of the commits at its side.
+    func tellDirty(_ index: Int) {
+        let dirty = sides[index].dirty
+        sides[index].dirty = []
+        tell(index, .committed(dirty, through: sides[index].replica.storage.sequence))
     }
 
     /// Lets time pass, in steps as timers would.

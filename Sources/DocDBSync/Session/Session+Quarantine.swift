@@ -67,7 +67,7 @@ extension Session {
     func revert(_ reference: DocumentReference) throws {
         let isEvicted = try replica.write { writer -> Bool in
             guard try writer.evict(reference, force: true) else { return false }
-            if isOn(.revertRotates) { try writer.rotateActor() }
+            try writer.rotateActor()
             for peer in try writer.peers() { try writer.removeApart(peer: peer.number, side: .there, reference) }
             return true
         }

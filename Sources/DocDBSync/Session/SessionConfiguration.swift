@@ -71,8 +71,6 @@ package enum SyncRule: String, CaseIterable, Sendable {
     case sendDurable
     /// R16: evictions wait for acknowledgements.
     case deferral
-    /// R17: reverting takes a new actor.
-    case revertRotates
     /// R18: new rights offer refused documents again.
     case retry
     /// R19: a refusal leaves the document untouched.
