@@ -44,7 +44,7 @@ public final class Database: Sendable {
         let store = try Store(path: path, options: options.stored)
         self.store = store
         replication = try DatabaseSync(store: store, identity: identity, world: options.syncWorld)
-        store.replicationSlot.withLock { [replication] in $0 = ReplicationHandle(replication) }
+        store.withReplication { [replication] in $0 = ReplicationHandle(replication) }
     }
 
     deinit { replication.abandon() }

@@ -70,5 +70,5 @@ final class ReplicationHandle: Sendable {
 
 extension Store {
     /// The replication of the store; nil where it was opened without an identity.
-    var replication: ReplicationHandle? { replicationSlot.withLock { $0 as? ReplicationHandle } }
+    var replication: ReplicationHandle? { withReplication { $0 as? ReplicationHandle } }
 }

@@ -1,5 +1,5 @@
 package import DocDBCore
-package import Synchronization
+import Synchronization
 
 /// One open store: a directory with its database, one writer, and a pool of readers.
 package final class Store: Sendable {
@@ -15,7 +15,7 @@ package final class Store: Sendable {
     /// Keeps who observes the store alive for as long as the store is.
     let observerSlot = Lock<(any CommitObserver)?>(nil)
     /// What the layers above keep to find the replication of the store.
-    package let replicationSlot = Lock<(any AnyObject & Sendable)?>(nil)
+    private let replicationSlot = Lock<(any AnyObject & Sendable)?>(nil)
     private let isClosed = Atomic<Bool>(false)
 
     /// The version of the format that this code writes; `user_version` in the database.
@@ -82,6 +82,11 @@ package final class Store: Sendable {
         guard let writer, writer.isHeldByThisThread else { return }
         throw DocDBError(
             .misuse, "the database was closed within a write, which would wait for itself; close it after the write")
+    }
+
+    /// Calls `body` with what replicates the store, nil at first, for it to look and to set.
+    package func withReplication<R>(_ body: (inout sending (any AnyObject & Sendable)?) -> sending R) -> sending R {
+        replicationSlot.withLock(body)
     }
 
     package func checkIsOpen() throws(DocDBError) {
