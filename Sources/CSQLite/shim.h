@@ -17,6 +17,9 @@ static inline int docdb_sqlite3_bind_blob_transient(sqlite3_stmt *s, int i, cons
 static inline int docdb_sqlite3_bind_blob_static(sqlite3_stmt *s, int i, const void *p, int n) {
     return sqlite3_bind_blob(s, i, p, n, SQLITE_STATIC);
 }
+static inline int docdb_sqlite3_config_int(int option, int value) {
+    return sqlite3_config(option, value);
+}
 static inline int docdb_sqlite3_db_config_int(sqlite3 *db, int option, int value) {
     return sqlite3_db_config(db, option, value, (int *)0);
 }

@@ -16,6 +16,7 @@ package final class ReadContext: @unchecked Sendable {
     /// SQLite's data version when names and catalog were read, where another process writes.
     package internal(set) var dataVersion: Int64 = -1
     private var readers: [Int64: CollectionReader] = [:]
+    private var lastReader: CollectionReader?
     /// Queries that have been planned and compiled for this connection.
     let queries = QueryCache()
 
@@ -37,7 +38,11 @@ package final class ReadContext: @unchecked Sendable {
     }
 
     /// The reader of the collection with this number, where it has been made.
-    func knownCollection(number: Int64) -> CollectionReader? { readers[number] }
+    func knownCollection(number: Int64) -> CollectionReader? {
+        if let lastReader, lastReader.info.number == number { return lastReader }
+        lastReader = readers[number]
+        return lastReader
+    }
 
     /// What a higher layer keeps with the connection, such as its own statements.
     package var companion: AnyObject?
@@ -45,6 +50,7 @@ package final class ReadContext: @unchecked Sendable {
     /// Lets go of the collections' readers, so that they are made anew from the catalog.
     func forgetCollections() {
         readers.removeAll()
+        lastReader = nil
         queries.removeAll()
     }
 

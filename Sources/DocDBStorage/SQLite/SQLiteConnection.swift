@@ -25,11 +25,19 @@ package final class SQLiteConnection {
     /// The most prepared statements one connection keeps; past it all are dropped and prepared anew.
     private static let statementCountLimit = 256
 
+    /// Has SQLite not count the memory of the process, which takes a lock that all threads share for each allocation.
+    ///
+    /// Where something else in the process has used SQLite before, it stays as it is.
+    private static let withoutMemoryStatistics: Void = {
+        _ = docdb_sqlite3_config_int(SQLITE_CONFIG_MEMSTATUS, 0)
+    }()
+
     package init(
         path: String, mode: Mode, busyTimeoutMilliseconds: Int32,
         fileSystem: any StoreFileSystem = SystemFileSystem.shared
     ) throws(DocDBError) {
         self.fileSystem = fileSystem
+        Self.withoutMemoryStatistics
         var flags: Int32 = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         var name = path
         switch mode {

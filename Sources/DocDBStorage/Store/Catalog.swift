@@ -65,7 +65,14 @@ package struct CollectionName: Hashable, Sendable, ExpressibleByStringLiteral {
     package init(stringLiteral text: String) { self.text = text }
 
     package static func == (left: CollectionName, right: CollectionName) -> Bool {
-        left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
+        var (left, right) = (left.text, right.text)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                guard left.count == right.count else { return false }
+                for index in left.indices where left[index] != right[index] { return false }
+                return true
+            }
+        }
     }
 
     package func hash(into hasher: inout Hasher) {
