@@ -17,6 +17,7 @@ final class ReplicaStatements {
     private unowned let connection: SQLiteConnection
     private var statements = [SQLiteStatement?](repeating: nil, count: Query.allCases.count)
     private var documents: [Int64: SQLiteStatement] = [:]
+    private var lastDocument: (collection: Int64, statement: SQLiteStatement)?
     private var documentKeys: [Int64: SQLiteStatement] = [:]
     private var documentIDs: [Int64: SQLiteStatement] = [:]
 
@@ -47,7 +48,11 @@ final class ReplicaStatements {
 
     /// Selects a document by key; a statement of the caller's own where another document is handed out.
     func document(collection: Int64, isShared: Bool) throws(DocDBError) -> SQLiteStatement {
-        if isShared, let known = documents[collection] { return known }
+        if isShared, let last = lastDocument, last.collection == collection { return last.statement }
+        if isShared, let known = documents[collection] {
+            lastDocument = (collection, known)
+            return known
+        }
         let made = try connection.prepareOnce("\(Self.documentColumns(collection)) WHERE key = ?")
         if isShared { documents[collection] = made }
         return made

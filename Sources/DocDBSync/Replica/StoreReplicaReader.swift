@@ -10,6 +10,8 @@ package class StoreReplicaReader: ReplicaReader {
     private var acknowledgements: Acknowledgements?
     /// How many documents are handed out at present: the kept statement serves only one at a time.
     private var handedOutCount = 0
+    /// The id of the first of these.
+    private var handedOutID = ByteBuffer(capacity: 64)
 
     init(_ context: ReadContext) throws {
         self.context = context
@@ -89,8 +91,13 @@ package class StoreReplicaReader: ReplicaReader {
             statement.reset()
         }
         guard try statement.step() else { return false }
-        var id = ByteBuffer(capacity: 64)
-        try body(Self.document(statement, collection: reference.collection, &id))
+        if handedOutCount == 1 {
+            let document = Self.document(statement, collection: reference.collection, &handedOutID)
+            try body(document)
+        } else {
+            var id = ByteBuffer(capacity: 64)
+            try body(Self.document(statement, collection: reference.collection, &id))
+        }
         return true
     }
 

@@ -37,8 +37,8 @@ struct Provider {
     var reconciliation: ProviderReconciliation?
     /// The moment whose scope is reconciled.
     var reconciledSequence: Int64 = 0
-    /// The differences found so far, and what the subscriber holds of them.
-    var found: Set<DocumentReference> = []
+    /// The differences found so far, some of them twice, and what the subscriber holds of them.
+    var found: [DocumentReference] = []
     var foundNames: [DocumentName] = []
     var listed: [DocumentReference: VersionVector] = [:]
 
@@ -75,8 +75,7 @@ struct SnapshotPlan {
     /// The next of the references.
     var next = 0
     var isFirstChunk = true
-    /// Differences that a reconciliation has found; the other references are changes since `start`.
-    private var found: Set<DocumentReference> = []
+    /// Those that have changed since `start`; the others are differences that a reconciliation has found.
     private var changed: Set<DocumentReference> = []
     /// Named documents that this store does not hold.
     var names: [DocumentName] = []
@@ -89,19 +88,20 @@ struct SnapshotPlan {
     /// Documents that commits since the cursor took from the peer (R6).
     var taken: Set<DocumentReference> = []
 
-    init(start: Int64, isReconciled: Bool, found: Set<DocumentReference> = []) {
+    init(start: Int64, isReconciled: Bool, found: [DocumentReference] = []) {
         self.start = start
         position = start
         self.isReconciled = isReconciled
-        self.found = found
-        references = found.sorted()
+        references.reserveCapacity(found.count)
+        for reference in found.sorted() where reference != references.last { references.append(reference) }
     }
 
     /// Adds documents that have changed, or are to be offered anyway.
     mutating func add(_ added: Set<DocumentReference>) {
+        guard !added.isEmpty else { return }
         changed.formUnion(added)
         if next == 0 {
-            references = added.union(found).sorted()
+            references = added.union(references).sorted()
         } else {
             references += added.sorted()
         }

@@ -19,6 +19,7 @@ package final class ScopeFilter {
     private let names: FieldNames
     /// By number of the collection; filled as collections are met.
     private var entries: [Int64: Entry] = [:]
+    private var last: (number: Int64, entry: Entry)?
 
     /// - Throws: `DocDBError.invalidPredicate`.
     package init(_ interest: Interest, permitted: Interest, names: FieldNames) throws(DocDBError) {
@@ -30,6 +31,7 @@ package final class ScopeFilter {
 
     /// Compiles filters anew whose names have been interned since.
     package func refresh() {
+        last = nil
         for (number, entry) in entries {
             if case .matching(let filter, let evaluator) = entry, evaluator.needsRecompile(names) {
                 entries[number] = .matching(filter, Evaluator(filter, names: names))
@@ -38,14 +40,17 @@ package final class ScopeFilter {
     }
 
     private func entry(_ number: Int64, _ name: String) -> Entry {
-        if let known = entries[number] { return known }
+        if let last, last.number == number { return last.entry }
         let entry: Entry
-        if let filter = filter(name) {
+        if let known = entries[number] {
+            entry = known
+        } else if let filter = filter(name) {
             entry = filter == .everything ? .everything : .matching(filter, Evaluator(filter, names: names))
         } else {
             entry = .nothing
         }
         entries[number] = entry
+        last = (number, entry)
         return entry
     }
 
@@ -55,6 +60,9 @@ package final class ScopeFilter {
         if left == .everything { return right }
         return right == .everything ? left : Filter.all(of: [left, right])
     }
+
+    /// Whether no document of any collection matches.
+    var isNothing: Bool { wanted.filters?.isEmpty == true || permitted.filters?.isEmpty == true }
 
     /// Tells whether nothing of a collection is in scope.
     package func isEmpty(_ number: Int64, _ name: String) -> Bool {

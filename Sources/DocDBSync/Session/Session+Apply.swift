@@ -1,4 +1,5 @@
 import DocDBCore
+import DocDBStorage
 
 extension Session {
     /// Applies a snapshot in one commit with its cursor, or nothing of it where a base is missing.
@@ -14,6 +15,7 @@ extension Session {
             result.needs = try isOn(.need) ? missingBases(result.documents, writer) : []
             if !result.needs.isEmpty { return }
             gate.refresh()
+            result.ownActor = writer.actor
             if result.begin.isReconciled { try retell(&result, writer) }
             var evictions: [DocumentReference] = []
             for document in result.documents { try apply(document, &result, &evictions, writer) }
@@ -115,32 +117,35 @@ extension Session {
             gate.rights.mayRelay
                 || gate.mayBring(
                     seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector()),
-            stamp.actor != writer.actor
+            stamp.actor != result.ownActor
         else { return false }
-        let collection = try collection(document.name.collection, &result, writer)
+        let name = document.name
+        let collection = try collection(name.collection, &result, writer)
+        let digest = name.id.withUnsafeBytes { digester.digest(fresh: stamp, collection: name.collection, id: $0) }
         let reference = try body.withUnsafeBytes { body -> DocumentReference? in
-            try document.name.id.withUnsafeBytes { id in
-                guard
-                    gate.mayWrite(
-                        before: nil, after: body, id: id, collection: collection, document.name.collection)
-                else { return nil }
+            try name.id.withUnsafeBytes { id in
+                guard gate.mayWrite(before: nil, after: body, id: id, collection: collection, name.collection) else {
+                    return nil
+                }
                 return try writer.storeFresh(
                     body: body, stamp: stamp, collection: collection, id: id, from: peer.number)
             }
         }
         guard let reference else { return false }
-        guard let digest = document.digest else { return false }
         try writer.setTold(peer: peer.number, reference, digest)
         result.changedCount += 1
-        result.heard.append(
-            HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: true, isNew: true))
+        // Of what the peer does not pull, it need not be known that it has it.
+        if provider.scope.map({ !$0.isEmpty(collection, name.collection) }) ?? true {
+            result.heard.append(
+                HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: true, isNew: true))
+        }
         return true
     }
 
     private func collection(
         _ name: String, _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
     ) throws -> Int64 {
-        if let last = result.collection, last.name.utf8.elementsEqual(name.utf8) { return last.number }
+        if let last = result.collection, CollectionName(last.name) == CollectionName(name) { return last.number }
         let number = try writer.makeCollection(named: name)
         collectionNames[number] = name
         result.collection = (name, number)

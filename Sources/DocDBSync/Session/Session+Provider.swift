@@ -204,14 +204,17 @@ extension Session {
         }
         var again: [DocumentReference] = []
         try replica.write { writer in
+            let record = try writer.peer(storeID: peer.storeID)
+            // Most devices have told their hub nothing, which need not be asked for each document.
+            let mayHaveTold = (record?.currentCount ?? 0) > 0 || flight.documents.contains { $0.isOwn }
             for document in flight.documents {
                 if let outcome = excepted[document.reference] {
                     try noteRefused(document.reference, outcome, writer)
                 } else {
-                    try noteJoined(document, flight, &again, writer)
+                    try noteJoined(document, flight, mayHaveTold: mayHaveTold, &again, writer)
                 }
             }
-            if var record = try writer.peer(storeID: peer.storeID) {
+            if var record {
                 if let through = flight.through, message.number == provider.number {
                     record.acknowledgedSequence = max(record.acknowledgedSequence, through)
                 }
@@ -242,7 +245,7 @@ extension Session {
     }
 
     private func noteJoined(
-        _ document: FlightDocument, _ flight: Flight, _ again: inout [DocumentReference],
+        _ document: FlightDocument, _ flight: Flight, mayHaveTold: Bool, _ again: inout [DocumentReference],
         _ writer: any ReplicaWriter
     ) throws {
         let reference = document.reference
@@ -254,7 +257,8 @@ extension Session {
         guard subscriber.isWanting, flight.interestHash == subscriber.interestHash else { return }
         guard document.isOwn else {
             if subscriber.listed != nil { subscriber.acknowledgedSinceListed[reference] = .some(nil) }
-            return try writer.setTold(peer: peer.number, reference, nil)
+            if mayHaveTold { try writer.setTold(peer: peer.number, reference, nil) }
+            return
         }
         if isOn(.evictionReturn), document.isEvicted, try writer.withDocument(reference, { _ in }) {
             try writer.setTold(peer: peer.number, reference, nil)

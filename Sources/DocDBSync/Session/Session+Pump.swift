@@ -38,7 +38,7 @@ extension Session {
         let start = provider.mustWalk ? plan.start : max(plan.start, provider.covered)
         guard reader.oldestSequence - 1 <= plan.start else { return false }
         if start < reader.sequence {
-            let isComplete = try reader.forEachChange(after: start, takenFrom: peer.number) { reference, _, isTaken in
+            let isComplete = try forEachChangeInScope(after: start, reader) { reference, isTaken in
                 references.insert(reference)
                 if isTaken { taken.insert(reference) }
             }
@@ -64,6 +64,22 @@ extension Session {
         provider.covered = plan.position
         provider.mustWalk = false
         return true
+    }
+
+    /// Calls `body` with each document that commits have changed, but for those of collections of which nothing is in scope:
+    /// the peer neither wants them nor counts them. Returns false where the log does not reach back.
+    private func forEachChangeInScope(
+        after sequence: Int64, _ reader: any ReplicaReader, _ body: (DocumentReference, _ isTaken: Bool) throws -> Void
+    ) throws -> Bool {
+        guard let scope = provider.scope, !scope.isNothing else { return true }
+        var last: (collection: Int64, isEmpty: Bool)?
+        return try reader.forEachChange(after: sequence, takenFrom: peer.number) { reference, _, isTaken in
+            if last?.collection != reference.collection {
+                let name = try name(ofCollection: reference.collection, reader)
+                last = (reference.collection, scope.isEmpty(reference.collection, name))
+            }
+            if last?.isEmpty == false { try body(reference, isTaken) }
+        }
     }
 
     /// Sends the plan's documents from this moment on, until a snapshot or chunk is full.

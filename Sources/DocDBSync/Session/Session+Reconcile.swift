@@ -132,11 +132,11 @@ extension Session {
         guard message.number == provider.number, var reconciliation = provider.reconciliation else { return }
         provider.reconciliation = nil
         let step = try reconciliation.receive(message.bytes)
-        provider.found.formUnion(step.missingAtSubscriber)
+        provider.found += step.missingAtSubscriber
         try replica.read { reader in
             for held in step.heldBySubscriber {
                 if let reference = try reference(of: held.name, reader) {
-                    provider.found.insert(reference)
+                    provider.found.append(reference)
                     provider.listed[reference] = held.seen
                 } else {
                     provider.foundNames.append(held.name)

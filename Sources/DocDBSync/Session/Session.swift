@@ -43,8 +43,9 @@ package final class Session {
     var apart = ApartIndex()
     /// What the peer has defined for the pull of this number.
     var receiving: (number: UInt64, dictionary: ReceivingDictionary)?
-    /// The names of collections, by number.
+    /// The names of collections, by number, and the last one that was asked for.
     var collectionNames: [Int64: String] = [:]
+    private var lastCollection: (number: Int64, name: String)?
 
     package init(
         configuration: SessionConfiguration, replica: any Replica, authenticator: any SessionAuthenticator
@@ -208,11 +209,12 @@ package final class Session {
 
     /// The name of a collection, which must exist.
     func name(ofCollection number: Int64, _ reader: any ReplicaReader) throws -> String {
-        if let known = collectionNames[number] { return known }
-        guard let name = try reader.name(ofCollection: number) else {
+        if let last = lastCollection, last.number == number { return last.name }
+        guard let name = try collectionNames[number] ?? reader.name(ofCollection: number) else {
             throw DocDBError(.corrupted, "a document belongs to a collection that the catalog does not name")
         }
         collectionNames[number] = name
+        lastCollection = (number, name)
         return name
     }
 

@@ -25,6 +25,9 @@ struct SnapshotApplication {
     /// Whether this snapshot has shown that the actor of this store is in use elsewhere.
     var hasRotated = false
 
+    /// The actor that this store writes with, as the commit found it.
+    var ownActor: ActorID?
+
     init(begin: Begin, position: End.Position?) {
         self.begin = begin
         self.position = position

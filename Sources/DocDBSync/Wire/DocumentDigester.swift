@@ -19,15 +19,7 @@ package struct DocumentDigester: ~Copyable {
     /// - Throws: `DocDBError.corrupted` where the bytes are damaged.
     /// - Complexity: O(1) where all leaves have one stamp, else O(n) in the document's bytes.
     package mutating func digest(_ document: StoredDocument, collection: String) throws(DocDBError) -> StateDigest {
-        let name = CollectionName(collection)
-        if self.collection != name {
-            input.removeAll()
-            input.appendCBOR(collection)
-            collectionByteCount = input.count
-            self.collection = name
-        }
-        input.truncate(to: collectionByteCount)
-        input.append(document.id)
+        begin(collection, document.id)
         do throws(CBORError) {
             var cursor = WireCursor(document.state)
             switch try cursor.readByte() {
@@ -36,11 +28,7 @@ package struct DocumentDigester: ~Copyable {
                 let word = try cursor.readVarint()
                 guard let actor = actors.actor(word >> 1) else { throw .malformed }
                 let time = HybridTime(rawValue: try cursor.readUInt64())
-                // Alive, one element of `seen`, none of `deleted`.
-                input.append(1)
-                input.append(1)
-                append(actor, time)
-                input.append(0)
+                appendFresh(actor, time)
             case StateWalk.general:
                 let (seen, deleted) = try readVectors(&cursor, body: document.body)
                 input.append(document.body == nil ? 0 : 1)
@@ -52,6 +40,35 @@ package struct DocumentDigester: ~Copyable {
             throw WireDocument.damaged(error)
         }
         return ContentHash.digest(input.bytes)
+    }
+
+    /// The digest of a document all of whose leaves have one stamp.
+    package mutating func digest(
+        fresh stamp: Stamp, collection: String, id: UnsafeRawBufferPointer
+    ) -> StateDigest {
+        begin(collection, id)
+        appendFresh(stamp.actor, stamp.time)
+        return ContentHash.digest(input.bytes)
+    }
+
+    private mutating func begin(_ collection: String, _ id: UnsafeRawBufferPointer) {
+        let name = CollectionName(collection)
+        if self.collection != name {
+            input.removeAll()
+            input.appendCBOR(collection)
+            collectionByteCount = input.count
+            self.collection = name
+        }
+        input.truncate(to: collectionByteCount)
+        input.append(id)
+    }
+
+    /// Appends that a document is alive, one element of `seen`, and none of `deleted`.
+    private mutating func appendFresh(_ actor: ActorID, _ time: HybridTime) {
+        input.append(1)
+        input.append(1)
+        append(actor, time)
+        input.append(0)
     }
 
     /// The digest of a decoded state.

@@ -18,6 +18,7 @@ package final class SendingDictionary {
     private var actors: Set<UInt32> = []
     private var lastActor: UInt32?
     private var collections: [Int64: (number: UInt32, name: CollectionName)] = [:]
+    private var lastCollection: (collection: Int64, number: UInt32, name: CollectionName)?
     private var collectionCount: UInt32 = 0
     private var slots: [DocumentReference: UInt32] = [:]
     private var slotOwners: [DocumentReference] = []
@@ -42,6 +43,7 @@ package final class SendingDictionary {
         actors = []
         lastActor = nil
         collections = [:]
+        lastCollection = nil
         collectionCount = 0
         slots = [:]
         slotOwners = []
@@ -60,7 +62,11 @@ package final class SendingDictionary {
     /// Callers may give made-up numbers to collections that the store lacks, so the name counts too.
     func collection(_ collection: Int64, _ name: String) -> (number: UInt32, isNew: Bool) {
         let name = CollectionName(name)
-        if let known = collections[collection], known.name == name { return (known.number, false) }
+        if let last = lastCollection, last.collection == collection, last.name == name { return (last.number, false) }
+        if let known = collections[collection], known.name == name {
+            lastCollection = (collection, known.number, name)
+            return (known.number, false)
+        }
         let number = collectionCount
         collectionCount += 1
         collections[collection] = (number, name)
