@@ -31,6 +31,8 @@ struct Provider {
     var held: [DocumentReference: StateDigest] = [:]
     /// The commits that stored documents of the peer which were not here before.
     var created: [DocumentReference: Int64] = [:]
+    /// How many commits have applied snapshots of the peer since `sent`.
+    var appliedCount: Int64 = 0
     /// Whether nothing was sent for this interest yet.
     var isFirst = true
 
@@ -85,6 +87,8 @@ struct SnapshotPlan {
     var known: [DocumentReference: VersionVector] = [:]
     var held: [DocumentReference: StateDigest] = [:]
     var created: [DocumentReference: Int64] = [:]
+    /// Whether nobody but the peer has changed anything since the last snapshot.
+    var isUndisturbed = false
     /// Documents that commits since the cursor took from the peer (R6).
     var taken: Set<DocumentReference> = []
 
@@ -105,6 +109,14 @@ struct SnapshotPlan {
         } else {
             references += added.sorted()
         }
+    }
+
+    /// The digest of a document that is just as the peer sent it, which need not be read to know that; else nil.
+    func echo(of reference: DocumentReference) -> StateDigest? {
+        guard isUndisturbed, let commit = created[reference], commit > start, !poked.contains(reference),
+            bases[reference] == nil
+        else { return nil }
+        return held[reference]
     }
 
     /// Whether the document has changed since `start`, so that the total moves with it.

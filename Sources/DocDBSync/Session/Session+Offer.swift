@@ -15,6 +15,11 @@ extension Session {
         _ reference: DocumentReference, _ plan: SnapshotPlan, _ reader: any ReplicaReader,
         _ output: inout SnapshotOutput
     ) throws {
+        if let digest = plan.echo(of: reference), provider.scope?.isEverything ?? false {
+            if plan.isChanged(reference) { moveTotal(adding: digest) }
+            output.echoCount += 1
+            return
+        }
         let collection = try name(ofCollection: reference.collection, reader)
         let before = plan.isChanged(reference) ? try before(reference, plan, collection, reader) : Before()
         if let digest = before.digest { moveTotal(removing: digest) }

@@ -29,6 +29,7 @@ extension Session {
         provider.known = [:]
         provider.held = [:]
         provider.created = [:]
+        provider.appliedCount = 0
         provider.dirty = []
         provider.mustWalk = true
         provider.total = nil
@@ -64,6 +65,7 @@ extension Session {
         if isValid, let cursor = request.cursor {
             provider.sent = cursor.sequence
             provider.statedPosition = cursor.sequence
+            provider.appliedCount = 0
             provider.mustWalk = true
             provider.total = ScopeTotal(count: request.toldCount, sum: request.toldSum)
         } else {
@@ -174,8 +176,9 @@ extension Session {
     /// What the peer is now known to hold (R5), and whether it holds less than this store (R6).
     func noteHeard(_ documents: [HeardDocument], at sequence: Int64?) {
         guard provider.number > 0 else { return }
+        if sequence != nil { provider.appliedCount += 1 }
         for document in documents {
-            if document.isNew, let sequence { provider.created[document.reference] = sequence }
+            provider.created[document.reference] = document.isNew ? sequence : nil
             provider.known[document.reference, default: VersionVector()].join(document.seen)
             provider.held[document.reference] = document.digest
             if !document.isSame, isOn(.stale) { provider.poked.insert(document.reference) }
@@ -230,7 +233,7 @@ extension Session {
     private func noteRefused(
         _ reference: DocumentReference, _ outcome: DocumentOutcome, _ writer: any ReplicaWriter
     ) throws {
-        if isOn(.refusalResets) { provider.known[reference] = nil }
+        provider.known[reference] = nil
         provider.held[reference] = nil
         guard outcome.code != .notHeld, outcome.code != .evicted else { return }
         let document = ApartDocument(

@@ -45,6 +45,8 @@ extension Session {
             guard isComplete else { return false }
         }
         if !isOn(.vector) { references.subtract(taken.subtracting(provider.poked)) }
+        plan.isUndisturbed = reader.sequence - plan.position == provider.appliedCount
+        provider.appliedCount = 0
         plan.add(references)
         plan.position = max(plan.position, reader.sequence)
         plan.taken.formUnion(taken)

@@ -119,6 +119,7 @@ extension Session {
         provider.wasRecounted = true
         provider.reconciledSequence = sequence
         provider.covered = sequence
+        provider.appliedCount = 0
         provider.dirty = []
         provider.mustWalk = false
         var reconciliation = ProviderReconciliation(set)

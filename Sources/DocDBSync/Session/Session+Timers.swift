@@ -31,9 +31,6 @@ extension Session {
                 timers.isAwaitingPong = true
                 sendNow(.ping)
             }
-            if let expiry = gate.rights.expiresNanoseconds, time.wallNanoseconds >= expiry {
-                throw SessionFailure(CloseCode.expired, "the peer's grant has expired; renew it")
-            }
             try retryQuarantine()
             try stateTotalIfQuiet()
         }
@@ -53,7 +50,7 @@ extension Session {
             if let time = apart.quarantined.values.min() {
                 earliest = min(earliest, wake(for: time))
             }
-            if let expiry = gate.rights.expiresNanoseconds {
+            for case let expiry? in [gate.rights.expiresNanoseconds, ownRights.expiresNanoseconds] {
                 earliest = min(earliest, monotonic(atWall: expiry))
             }
             // What could not be done when it was due is tried again a little later.

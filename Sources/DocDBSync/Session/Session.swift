@@ -61,6 +61,7 @@ package final class Session {
         guard phase != .ended else { return [] }
         self.time = time
         do {
+            try checkExpiry()
             try process(event)
             if phase == .established { try proceed() }
             if phase != .ended { scheduleWake() }
@@ -76,6 +77,15 @@ package final class Session {
 
     /// Tells whether the session has ended: nothing it is told has an effect any more.
     package var hasEnded: Bool { phase == .ended }
+
+    /// Ends the session when either grant has expired: nothing is sent or applied any more (DESIGN section 9).
+    private func checkExpiry() throws {
+        guard phase == .established else { return }
+        for expiry in [gate.rights.expiresNanoseconds, ownRights.expiresNanoseconds] {
+            guard let expiry, time.wallNanoseconds >= expiry else { continue }
+            throw SessionFailure(CloseCode.expired, "a grant has expired; renew it and connect again")
+        }
+    }
 
     /// How many documents the session remembers one by one: none when all is quiet.
     package var retainedDocumentCount: Int {

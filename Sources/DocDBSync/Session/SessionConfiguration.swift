@@ -53,8 +53,6 @@ package enum SyncRule: String, CaseIterable, Sendable {
     case deadInScope
     /// R9: what was not joined is excepted from the acknowledgement.
     case exceptions
-    /// R9: what was not joined is no longer taken as known to the peer.
-    case refusalResets
     /// R10: a cursor acknowledges, and brings what was not joined.
     case cursorAcknowledges
     /// R11: a cursor names the incarnation of the log.
