@@ -11,6 +11,7 @@ struct HistoryTests {
         HistoryWorld, HistoryViolation?
     ) {
         let world = HistoryWorld(seed: seed, disabledRules: disabledRules)
+        world.showsFrames = ProcessInfo.processInfo.environment["DOCDB_HISTORY_SHOW"] == "\(seed)"
         do {
             try world.run(steps: steps)
         } catch let violation as HistoryViolation {

@@ -91,6 +91,8 @@ final class HistoryWorld {
     var auditor = HistoryAuditor()
     var freshCount: UInt64 = 0
     var failure: HistoryViolation?
+    /// Whether the trace shows every message.
+    var showsFrames = false
 
     static let documents: [[UInt8]] = (0..<7).map { encoded(DocumentID(Int64($0))) }
     static let second: UInt64 = 1_000_000_000
@@ -193,6 +195,9 @@ final class HistoryWorld {
             let frame = frames.removeFirst()
             queues[queue] = frames
             self.count("frames")
+            if showsFrames, let message = frame.message {
+                log("  \(from.name) -> \(to.name) \("\(message)".prefix(420))")
+            }
             self.count("bytes", frame.bytes.count)
             if random.below(2) == 0 { try tellCommits(to, from) }
             switch frame.message {

@@ -162,6 +162,61 @@ struct SessionRuleTests {
             pair.settle()
             return pair.fields(0, one)?["y"] == 2 && pair.fields(1, one) == nil
         },
+        Scenario(rule: .retry) { rules in
+            // A change is refused while the right to make it is on its way: it is offered again.
+            let grants = HistoryGrants()
+            let narrow = HistoryPredicate(boxes: [HistoryPredicate.Box(xs: [1], ys: nil)])
+            let author = HistoryAuthenticator(grants, HistoryGrant(write: narrow))
+            let pair = SessionPair(
+                authenticators: [author, HistoryAuthenticator(grants, HistoryGrant())], disabledRules: rules)
+            // What the author itself pulls would bring it up, too.
+            pair.left.interest = .nothing
+            try pair.write(0, one, [.set("x", 1)])
+            pair.connect()
+            pair.settle()
+            try pair.write(0, one, [.set("x", 2)])
+            pair.settle()
+            let wasRefused = pair.fields(1, one)?["x"] == 1
+            author.change(HistoryGrant(epoch: 1))
+            pair.tell(0, .renewed)
+            pair.settle()
+            return wasRefused && pair.fields(1, one)?["x"] == 2
+        },
+        Scenario(rule: .leftRead) { rules in
+            // A document that leaves what may be read is told by its id alone.
+            let pair = SessionPair(disabledRules: rules)
+            try pair.write(0, one, [.set("x", 1)])
+            pair.makeSession(0)
+            pair.makeSession(1)
+            for index in 0..<2 { pair.tell(index, .opened(channelBinding: nil)) }
+            pair.settle()
+            let readable = Interest.collections([Interest.Element(collection: "documents", predicate: "x == 1")])
+            pair.tell(0, .rights(PeerRights(read: readable)))
+            pair.settle()
+            try pair.write(0, one, [.set("x", 2), .set("secret", 4711)])
+            pair.settle()
+            return pair.fields(1, one)?["secret"] == nil
+        },
+        Scenario(rule: .number) { rules in
+            // A snapshot for the old interest comes after the new one was sent: its position must not count for the new.
+            let pair = try makePair(rules) {
+                $0.right.interest = .collections([Interest.Element(collection: "documents", predicate: "x == 1")])
+            }
+            try pair.write(0, one, [.set("y", 4)])
+            pair.tellDirty(0)
+            let wider = Interest.collections([Interest.Element(collection: "documents", predicate: "x >= 0")])
+            pair.right.interest = wider
+            let announced = AnnouncedInterest(
+                origin: pair.right.replica.storeID, version: 2, hops: 0, interest: wider)
+            pair.tell(1, .interest([announced]))
+            pair.deliver(to: 1)
+            pair.disconnect()
+            pair.connect()
+            pair.settle()
+            return pair.right.sentMessages.contains {
+                if case .interest(let message) = $0 { message.cursor == nil } else { false }
+            }
+        },
         Scenario(rule: .quarantineNeed) { rules in
             // A waiting delta no longer fits when its time comes, and the link breaks before the answer.
             let pair = try makePair(rules)

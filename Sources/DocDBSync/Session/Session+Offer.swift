@@ -26,9 +26,10 @@ extension Session {
         let concerned =
             before.isMatched || provider.listed[reference] != nil || plan.poked.contains(reference)
             || isOn(.stale) && (plan.held[reference] != nil || plan.taken.contains(reference))
-        // What the peer has told is what it holds. Where it has lost that since, the total says so.
-        let toldDigest =
-            plan.taken.contains(reference) ? try reader.told(peer: peer.number, reference) : nil
+        // What the peer has told is what it holds. Where it has lost that, or was never told that it is held here, the
+        // total says so, which a resume ends with.
+        let mayBeTold = provider.isFirst && plan.taken.contains(reference) && !plan.poked.contains(reference)
+        let toldDigest = mayBeTold ? try reader.told(peer: peer.number, reference) : nil
         let isStored = try reader.withDocument(reference) { document in
             try offer(
                 document, plan, before, collection, isConcerned: concerned,
