@@ -26,6 +26,20 @@ struct HistoryTests {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
     }
 
+    /// Rules by seeds of short histories that fail without them; the other rules have scripts in `SessionRuleTests`.
+    private static let seeds: [(rule: SyncRule, seeds: [UInt64])] = [
+        (.told, [172, 219]), (.transition, [223, 152]), (.vector, [124, 164, 229]), (.stale, [56, 197, 102]),
+        (.deadInScope, [60, 37, 183]), (.exceptions, [213, 197, 95]), (.refuseWhole, [213, 58, 104]),
+        (.need, [264, 188, 5]), (.cursorAcknowledges, [219, 278, 4]),
+    ]
+
+    @Test("Without a rule, histories fail that hold with it", arguments: seeds)
+    func withoutRule(_ rule: SyncRule, _ seeds: [UInt64]) {
+        let failures = seeds.filter { Self.violation(seed: $0, steps: 120, disabledRules: [rule]).1 != nil }
+        #expect(!failures.isEmpty)
+        for seed in seeds { #expect(Self.violation(seed: seed, steps: 120).1 == nil, "seed \(seed)") }
+    }
+
     @Test("Random histories of faults converge and break no invariant")
     func randomHistories() {
         let first = UInt64(Self.number("DOCDB_HISTORY_FIRST", 0))
