@@ -34,6 +34,8 @@ final class Connection {
     var committedThrough: Int64 = 0
     /// What the peer was asked for last, and what it asks for.
     var sentInterest: [AnnouncedInterest] = []
+    /// The newest subscription that the interest includes.
+    var announcedSubscription: UInt64 = 0
     var progress: PullProgress?
     /// The newest own commit up to which the peer has acknowledged all that concerns it, in this session.
     var acknowledgedThrough: Int64 = 0
@@ -62,8 +64,9 @@ final class Connection {
     var hasBeenEstablished: Bool { !hello.storeID.isEmpty }
     var peerID: [UInt8] { hello.storeID }
 
-    /// Whether the peer's acknowledgements permit evictions.
-    var isKeeper: Bool { rights.isHub || hello.isKeeper }
+    /// Whether the peer's acknowledgements permit evictions: a hub's, or where identities have no grants, also those of a
+    /// peer that says so.
+    var isKeeper = false
 
     /// How the frames travel, as presence tells it.
     var presenceKind: PresenceRecord.LinkKind {

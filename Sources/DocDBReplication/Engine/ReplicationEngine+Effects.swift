@@ -69,11 +69,12 @@ extension ReplicationEngine {
         connection.hello = hello
         connection.rights = rights
         peerRights.withLock { $0[hello.storeID] = rights }
+        connection.isKeeper = rights.isHub || environment.authenticator.grant.isEmpty && hello.isKeeper
         connection.state = .established
         connection.sinceWallNanoseconds = executor.wallNanoseconds
         connection.peerNumber = (try? replica.read { try $0.peer(storeID: hello.storeID)?.number }) ?? 0
         isStatusDirty = true
-        if let other = connections.values.first(where: { isDuplicate($0, of: connection) }) {
+        if let other = sortedConnections.first(where: { isDuplicate($0, of: connection) }) {
             let loser = isBetter(connection, than: other) ? other : connection
             let message = "the two stores are connected by another link"
             if let dialer = loser.dialer { setAside(dialer, peer: hello.storeID) }

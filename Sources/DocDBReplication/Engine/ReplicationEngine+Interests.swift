@@ -65,6 +65,8 @@ extension ReplicationEngine {
 
     /// Brings this peer's own interest up to date with its subscriptions.
     func updateOwnInterest() {
+        let subscriptions = subscriptions
+        newestSubscription = subscriptions.last?.id ?? 0
         let interest: Interest
         if configuration.wantsEverything {
             interest = .everything
@@ -85,6 +87,7 @@ extension ReplicationEngine {
 
     func announce(to connection: Connection) {
         let announcement = interests.announcement(to: connection.peerID, link: connection.number)
+        connection.announcedSubscription = newestSubscription
         guard announcement != connection.sentInterest else { return }
         connection.sentInterest = announcement
         connection.caughtUpSinceWallNanoseconds = nil

@@ -92,11 +92,13 @@ extension ReplicationEngine {
 
     private func subscriptionStatus(_ subscription: Subscription, _ established: [Connection]) -> SubscriptionStatus {
         let peers = established.map { connection in
-            SubscriptionStatus.Peer(
+            // One that was made just now is not among what the peer was asked for, however far that has come.
+            let isAsked = connection.announcedSubscription >= subscription.id
+            return SubscriptionStatus.Peer(
                 storeID: connection.peerID,
-                progress: connection.progress
+                progress: (isAsked ? connection.progress : nil)
                     ?? PullProgress(phase: .asking, receivedCount: 0, expectedCount: nil),
-                caughtUpSinceWallNanoseconds: connection.caughtUpSinceWallNanoseconds)
+                caughtUpSinceWallNanoseconds: isAsked ? connection.caughtUpSinceWallNanoseconds : nil)
         }
         return SubscriptionStatus(
             id: subscription.id, collection: subscription.collection, predicate: subscription.predicate,

@@ -72,6 +72,8 @@ package final class ReplicationEngine: @unchecked Sendable {
     var dialers: [Dialer] = []
     var connections: [UInt64: Connection] = [:]
     var lastNumber: UInt64 = TimerKey.firstFree
+    /// The newest subscription that this peer's own interest includes.
+    var newestSubscription: UInt64 = 0
     var interests: InterestTable
     var presence: PresenceTable
     var isPresenceScheduled = false
