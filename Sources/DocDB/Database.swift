@@ -38,8 +38,9 @@ public final class Database: Sendable {
     ///   - identity: who the database is to peers; without one it does not replicate. See ``sync``.
     /// - Throws: `DocDBError` with the code `notAStore` where there is something else, or nothing and it may not be
     ///   created; `storeLocked` where another process writes to it, whose id the message names; `storeTooNew`,
-    ///   `readOnly`, `corrupted`, `diskFull` or `storageFailed`; with an identity also `invalidValue`, and `misuse` where the
-    ///   database has replicated under another kind of identity that an offline playground would betray.
+    ///   `readOnly`, `corrupted`, `diskFull` or `storageFailed`; with an identity also `invalidValue`,
+    ///   `readOnly` where the options say so, and `misuse` where the database has replicated under another kind of identity
+    ///   that an offline playground would betray.
     public init(at path: String, options: Options = Options(), identity: Identity? = nil) throws {
         let store = try Store(path: path, options: options.stored)
         self.store = store

@@ -102,9 +102,11 @@ public final class DatabaseSync: Sendable {
     /// Ends all sessions in order and returns when that is done, after ten seconds at most; does nothing where
     /// replication does not run.
     ///
-    /// Subscriptions stay, and count again from the next ``start()`` on. Not to be called within a write.
+    /// Subscriptions stay, and count again from the next ``start()`` on. Within a write it does not wait, as the sessions'
+    /// end may wait for that write.
     public func stop() {
         guard let engine = made else { return }
+        guard (try? store.checkMayClose()) != nil else { return engine.stop() }
         let done = DispatchSemaphore(value: 0)
         engine.stop { done.signal() }
         done.wait()

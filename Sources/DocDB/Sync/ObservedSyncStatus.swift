@@ -42,6 +42,14 @@ public final class ObservedSyncStatus: Sendable {
             },
         ]
         state.withLock { $0.tokens = tokens }
+        // What changed since the properties were first read, in turn with what is told.
+        engine.executor.enqueue { [weak self] in
+            let (status, records) = (engine.status, engine.reachablePeers)
+            queue.async { [weak self] in
+                self?.update(SyncStatus(status))
+                self?.update(PresenceGraph(records, own: own))
+            }
+        }
     }
 
     /// How replication stands.

@@ -18,8 +18,9 @@ extension ReplicationEngine {
                     id: id, collection: collection, filter: filter, predicate: predicate, policy: policy))
             return id
         }
+        watchSubscriptions()
         do {
-            try watchSubscriptions()
+            try updateWatching()
         } catch {
             unsubscribe(id)
             throw error
@@ -37,8 +38,7 @@ extension ReplicationEngine {
             return state.subscriptions.count < count
         }
         guard isKnown else { return }
-        // Where that fails, the store has closed.
-        try? watchSubscriptions()
+        watchSubscriptions()
         published.withLock { $0.subscriptions = subscriptionStatuses($0.subscriptions) }
         enqueue { $0.subscriptionsChanged() }
     }
@@ -46,18 +46,19 @@ extension ReplicationEngine {
     var subscriptions: [Subscription] { lifecycle.withLock { $0.subscriptions } }
 
     /// Has the router watch what comes into and leaves the subscriptions, where one of them evicts.
-    private func watchSubscriptions() throws {
+    private func watchSubscriptions() {
         subscribing.withLock { _ in
             let subscriptions = subscriptions
             let evicts = subscriptions.contains { $0.policy == .evict }
             router.watchSubscriptions(
                 evicts ? subscriptions.map { ($0.collection, $0.filter, $0.policy == .evict) } : [])
         }
-        try updateWatching()
     }
 
     private func subscriptionsChanged() {
         isStatusDirty = true
+        // Here and not in the call that ends one, which may come within a write. Where it fails, the store has closed.
+        try? updateWatching()
         guard isRunning else { return }
         updateOwnInterest()
         announceToAll()

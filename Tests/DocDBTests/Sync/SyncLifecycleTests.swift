@@ -202,6 +202,24 @@ struct SyncLifecycleTests {
         #expect(Self.openFileCount <= before + 4)
     }
 
+    @Test("stopping and cancelling within a write wait for nothing")
+    func withinWrite() async throws {
+        let hub = try SyncPeer("hub")
+        let device = try SyncPeer("device")
+        let subscription = try device.cars.findAll().subscribe(whenLeaving: .evict)
+        try device.connect(try hub.listen())
+        await subscription.waitUntilCaughtUp()
+        let (sync, cars) = (device.sync, device.cars)
+        try await device.db.write { transaction in
+            try transaction.collection("cars").insert(["_id": 1])
+            subscription.cancel()
+            sync.stop()
+            #expect(errorCode { try cars.findAll().subscribe() } == .misuse)
+        }
+        try await device.wait { $0.phase == .stopped }
+        #expect(try device.cars.findAll().count() == 1)
+    }
+
     private static var openFileCount: Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
     }
