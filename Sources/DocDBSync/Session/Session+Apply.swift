@@ -6,7 +6,7 @@ extension Session {
     func apply(_ application: inout SnapshotApplication) throws {
         let isIdle = application.documents.isEmpty && !application.begin.isReconciled
         if isIdle, let cursor = cursor(application), cursor == peer.cursor, peer.toldCount == peer.currentCount,
-            peer.toldSum == peer.currentSum
+            peer.toldSum == peer.currentSum, application.total == nil || application.total == currentTotal
         {
             return
         }
@@ -23,7 +23,10 @@ extension Session {
             guard var record = try writer.peer(storeID: peer.storeID) else {
                 throw DocDBError(.corrupted, "a peer with a session is missing among the known ones")
             }
-            if let cursor = cursor(result) {
+            if let total = result.total, total != ScopeTotal(count: record.currentCount, sum: record.currentSum) {
+                // What is wrong is not resumed from.
+                record.cursor = nil
+            } else if let cursor = cursor(result) {
                 record.cursor = cursor
                 record.toldCount = record.currentCount
                 record.toldSum = record.currentSum

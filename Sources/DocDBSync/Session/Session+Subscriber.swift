@@ -38,6 +38,19 @@ extension Session {
         subscriber.asksFresh = true
     }
 
+    /// What the peer has told at present, in count and sum.
+    var currentTotal: ScopeTotal { ScopeTotal(count: peer.currentCount, sum: peer.currentSum) }
+
+    /// What was told is wrong: nothing resumes from it, also not a later session.
+    private func forgetCursor() throws {
+        guard peer.cursor != nil else { return }
+        try replica.write { writer in
+            guard var record = try writer.peer(storeID: peer.storeID) else { return }
+            record.cursor = nil
+            peer = try writer.setPeer(record)
+        }
+    }
+
     /// Sends the interest under a new number: whatever is under way for the old one is void (R3).
     func ask() throws {
         try sendAcknowledgements()
@@ -45,6 +58,7 @@ extension Session {
             subscriber.outstanding = []
             subscriber.asksFresh = true
         }
+        if subscriber.asksFresh { try forgetCursor() }
         subscriber.number += 1
         var message = InterestMessage()
         message.number = subscriber.number
@@ -188,7 +202,7 @@ extension Session {
 
     /// Compares the provider's total with what it has told here (R1); where they differ, everything is asked anew.
     func compare(_ total: ScopeTotal) throws {
-        var own = ScopeTotal(count: peer.currentCount, sum: peer.currentSum)
+        var own = currentTotal
         if !isOn(.told) { own = try matchingTotal() }
         if total == own {
             subscriber.mismatchCount = 0
@@ -224,7 +238,7 @@ extension Session {
     /// Applies a snapshot that has come whole, and notes its acknowledgement.
     private func finish(_ buffer: SnapshotBuffer, _ position: End.Position?, _ total: ScopeTotal?) throws {
         let begin = buffer.begin
-        var application = SnapshotApplication(begin: begin, position: position)
+        var application = SnapshotApplication(begin: begin, position: position, total: position == nil ? nil : total)
         let dictionary = receivingDictionary(begin.number)
         for content in buffer.contents {
             application.documents += try DocumentsReader.documents(

@@ -4,6 +4,8 @@ import DocDBCore
 struct SnapshotApplication {
     var begin: Begin
     var position: End.Position?
+    /// The total that the provider states with it.
+    var total: ScopeTotal?
     var documents: [IncomingDocument] = []
 
     /// Documents whose delta has a base that is not held here: then nothing was applied (R2).
@@ -28,9 +30,10 @@ struct SnapshotApplication {
     /// The actor that this store writes with, as the commit found it.
     var ownActor: ActorID?
 
-    init(begin: Begin, position: End.Position?) {
+    init(begin: Begin, position: End.Position?, total: ScopeTotal? = nil) {
         self.begin = begin
         self.position = position
+        self.total = total
     }
 }
 
