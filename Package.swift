@@ -71,12 +71,14 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "DocDBReplication",
-            dependencies: ["DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBSync", "DocDBTransport", "CCrypto"],
+            dependencies: [
+                "DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBAuth", "DocDBSync", "DocDBTransport", "CCrypto",
+            ],
             swiftSettings: settings),
         .target(
             name: "DocDB",
             dependencies: [
-                "DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBLive", "DocDBSync", "DocDBTransport",
+                "DocDBCore", "DocDBQuery", "DocDBStorage", "DocDBAuth", "DocDBLive", "DocDBSync", "DocDBTransport",
                 "DocDBReplication",
             ],
             swiftSettings: settings),
@@ -125,7 +127,8 @@ let package = Package(
         .testTarget(
             name: "DocDBReplicationTests",
             dependencies: [
-                "DocDBReplication", "DocDBSync", "DocDBTransport", "DocDBStorage", "DocDBQuery", "DocDBCore",
+                "DocDBReplication", "DocDBAuth", "DocDBSync", "DocDBTransport", "DocDBStorage", "DocDBQuery",
+                "DocDBCore",
             ],
             swiftSettings: settings),
         .testTarget(

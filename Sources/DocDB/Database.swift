@@ -1,5 +1,6 @@
 import DocDBReplication
 package import DocDBStorage
+import DocDBSync
 import Synchronization
 
 /// An open database: a directory that holds collections of documents.
@@ -42,9 +43,13 @@ public final class Database: Sendable {
     ///   `readOnly` where the options say so, and `misuse` where the database has replicated under another kind of identity
     ///   that an offline playground would betray.
     public init(at path: String, options: Options = Options(), identity: Identity? = nil) throws {
-        let store = try Store(path: path, options: options.stored)
+        let authenticator = try identity?.makeAuthenticator()
+        var stored = options.stored
+        stored.peerKey = authenticator?.peerKey ?? []
+        let store = try Store(path: path, options: stored)
         self.store = store
-        replication = try DatabaseSync(store: store, identity: identity, world: options.syncWorld)
+        replication = try DatabaseSync(
+            store: store, identity: identity, authenticator: authenticator, world: options.syncWorld)
         store.withReplication { [replication] in $0 = ReplicationHandle(replication) }
     }
 

@@ -100,13 +100,15 @@ final class HistoryAuthenticator: SessionAuthenticator, @unchecked Sendable {
     var ownRights: PeerRights { own.rights }
     var grant: [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] }
 
-    func prove(_ transcript: HandshakeTranscript) throws -> Proof { Proof(bytes: grant, grantHash: []) }
-
-    func judge(_ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?) throws -> PeerRights? {
-        try judge(renewal: proof.bytes, of: proof)
+    func prove(_ transcript: HandshakeTranscript, at time: SessionTime) throws -> Proof {
+        Proof(bytes: grant, grantHash: [])
     }
 
-    func judge(renewal grant: [UInt8], of proof: Proof) throws -> PeerRights {
+    func judge(
+        _ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?, at time: SessionTime
+    ) throws -> PeerRights? { try table.grant(proof.bytes).rights }
+
+    func judge(renewal grant: [UInt8], of peer: Hello, at time: SessionTime) throws -> PeerRights {
         try table.grant(grant).rights
     }
 }

@@ -73,10 +73,11 @@ struct SessionHandshakeTests {
     @Test("A proof binds the roles, both hellos and the channel")
     func binding() throws {
         let authenticator = try SharedKeyAuthenticator(appID: "cars", key: Self.key)
+        let time = SessionTime(monotonicNanoseconds: 0, wallNanoseconds: 0)
         let transcript = HandshakeTranscript(
             proverIsInitiator: true, proverHello: [1], verifierHello: [2], channelBinding: [3])
-        let proof = try authenticator.prove(transcript)
-        #expect(try authenticator.judge(proof, transcript, grant: nil) != nil)
+        let proof = try authenticator.prove(transcript, at: time)
+        #expect(try authenticator.judge(proof, transcript, grant: nil, at: time) != nil)
         var changed: [HandshakeTranscript] = []
         for change in [
             { $0.proverIsInitiator = false }, { $0.proverHello = [2] }, { $0.verifierHello = [1] },
@@ -87,10 +88,10 @@ struct SessionHandshakeTests {
             changed.append(other)
         }
         for other in changed {
-            #expect(throws: DocDBError.self) { _ = try authenticator.judge(proof, other, grant: nil) }
+            #expect(throws: DocDBError.self) { _ = try authenticator.judge(proof, other, grant: nil, at: time) }
         }
         let other = try SharedKeyAuthenticator(appID: "boats", key: Self.key)
-        #expect(throws: DocDBError.self) { _ = try other.judge(proof, transcript, grant: nil) }
+        #expect(throws: DocDBError.self) { _ = try other.judge(proof, transcript, grant: nil, at: time) }
     }
 
     @Test("Two apps, two kinds of identity or two protocols do not meet", arguments: 0..<3)

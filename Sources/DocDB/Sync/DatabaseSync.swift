@@ -29,20 +29,21 @@ public final class DatabaseSync: Sendable {
     /// Nil where the database was opened without an identity.
     private let made: ReplicationEngine?
     let store: Store
-    private let identity: Database.Identity?
+    private let identityKind: String?
     private let settings = Lock(SyncConfiguration())
 
-    init(store: Store, identity: Database.Identity?, world: SyncWorld?) throws {
+    init(
+        store: Store, identity: Database.Identity?, authenticator: (any SessionAuthenticator)?, world: SyncWorld?
+    ) throws {
         self.store = store
-        self.identity = identity
-        guard let identity else {
+        identityKind = authenticator?.kind
+        guard let identity, let authenticator else {
             made = nil
             return
         }
         try Self.check(identity, store)
         let world = world ?? .live()
         let replica = try StoreReplica(store)
-        let authenticator = try identity.makeAuthenticator()
         made = ReplicationEngine(
             ReplicationEnvironment(
                 replica: replica, executor: world.executor, connector: world.connector,
@@ -91,11 +92,11 @@ public final class DatabaseSync: Sendable {
     ///   opened without an identity or for reading only, or replication is being stopped. Nothing has begun then.
     public func start() throws {
         try store.checkIsObservable()
-        guard let identity, let engine = made else { throw Self.withoutIdentity }
+        guard let identityKind, let engine = made else { throw Self.withoutIdentity }
         let configuration = configuration
         try configuration.check()
         engine.configure(configuration.replication)
-        try Self.note(identity, store)
+        try Self.note(identityKind, store)
         try engine.start()
     }
 
@@ -175,8 +176,7 @@ public final class DatabaseSync: Sendable {
     }
 
     /// Keeps in the store under which kind of identity it was used.
-    private static func note(_ identity: Database.Identity, _ store: Store) throws {
-        let kind = try identity.makeAuthenticator().kind
+    private static func note(_ kind: String, _ store: Store) throws {
         if try store.identityKind() != kind { try store.setIdentityKind(kind) }
     }
 }

@@ -67,6 +67,8 @@ public struct SyncConfiguration: Hashable, Sendable {
     ///
     /// Only keepers' acknowledgements count for ``DatabaseSync/isAcknowledged(_:_:)`` and for evictions.
     public var isKeeper = false
+    /// Whether this database asks its peers for all that it may have, as a hub does.
+    package var wantsEverything = false
     /// What this database is called at its peers; empty unless set. At most 64 bytes of it are shown.
     public var peerName = ""
     /// The most peers that may have connected to this one at once; more are refused with a reason. 4,096 unless set.
@@ -103,6 +105,7 @@ public struct SyncConfiguration: Hashable, Sendable {
             }
         if case .on(let limit) = relay { configuration.relayLimit = limit }
         configuration.isKeeper = isKeeper
+        configuration.wantsEverything = wantsEverything
         configuration.name = peerName
         configuration.connectionLimit = connectionLimit
         return configuration

@@ -97,6 +97,8 @@ final class Dialer {
     var backoff = ReconnectBackoff()
     /// Tells the completion of the present attempt from those of earlier ones.
     var attempt = 0
+    /// Which of this peer's grants the present attempt was made with.
+    var grantNumber = 0
     var lastError: StatusError?
 
     init(url: String, timerKey: UInt64) {

@@ -9,6 +9,7 @@ extension ReplicationEngine {
         guard isRunning else { return }
         executor.cancel(key: dialer.timerKey)
         dialer.attempt += 1
+        dialer.grantNumber = grantNumber
         let (number, timerKey) = (dialer.attempt, dialer.timerKey)
         var options = ConnectOptions()
         options.trust = configuration.trust
@@ -47,6 +48,7 @@ extension ReplicationEngine {
         dialer.lastError = error.map(statusError)
         guard isRunning else { return dialer.state = .idle }
         if error?.code == .invalidAddress { return dialer.state = .failed }
+        guard dialer.grantNumber == grantNumber || !isRefusal else { return dial(dialer) }
         var wait = dialer.backoff.failed(afterLasting: seconds, random: random())
         if isRefusal { wait = max(wait, ReplicationLimits.refusalSeconds) }
         let nanoseconds = UInt64(wait * 1_000_000_000)

@@ -4,12 +4,15 @@ import Synchronization
 
 // What the layer that grants and revokes rights tells the engine.
 extension ReplicationEngine {
-    /// This peer's own grant was renewed; the authenticator has the new one. Running sessions go on under it.
+    /// This peer's own grant was renewed; the authenticator has the new one. Running sessions go on under it, and what
+    /// failed or fails without it is tried at once.
     package func grantRenewed() {
         enqueue { engine in
+            engine.grantNumber += 1
             for connection in engine.sortedConnections where connection.isEstablished {
                 engine.tell(connection, .renewed)
             }
+            engine.dialWaiting()
         }
     }
 

@@ -77,6 +77,8 @@ package final class ReplicationEngine: @unchecked Sendable {
     var interests: InterestTable
     var presence: PresenceTable
     var isPresenceScheduled = false
+    /// Counts this peer's grants: what was tried with an older one is tried again at once.
+    var grantNumber = 0
     /// Peers that were connected and are not, newest last.
     var formerPeers: [PeerStatus] = []
     var lastError: StatusError?

@@ -20,7 +20,7 @@ package enum Interest: Hashable, Sendable {
     package static let nothing = Interest.collections([])
 }
 
-/// What a peer may do: the two halves of its grant. Until there are grants, everything.
+/// What a peer may do: the two halves of its grant; everything for identities without grants.
 package struct PeerRights: Hashable, Sendable {
     package var read: Interest
     package var write: Interest
@@ -31,10 +31,12 @@ package struct PeerRights: Hashable, Sendable {
     package var epoch: UInt64
     /// When the rights end, in nanoseconds since 1970; nil for never.
     package var expiresNanoseconds: UInt64?
+    /// Whose peer it is, `provider|subject`; nil for hubs and for identities without users.
+    package var userID: String?
 
     package init(
         read: Interest = .everything, write: Interest = .everything, mayRelay: Bool = true, isHub: Bool = false,
-        epoch: UInt64 = 0, expiresNanoseconds: UInt64? = nil
+        epoch: UInt64 = 0, expiresNanoseconds: UInt64? = nil, userID: String? = nil
     ) {
         self.read = read
         self.write = write
@@ -42,5 +44,13 @@ package struct PeerRights: Hashable, Sendable {
         self.isHub = isHub
         self.epoch = epoch
         self.expiresNanoseconds = expiresNanoseconds
+        self.userID = userID
+    }
+
+    /// Whether these rights permit the same as others, whenever either ends.
+    package func permitsSame(as other: PeerRights) -> Bool {
+        var other = other
+        other.expiresNanoseconds = expiresNanoseconds
+        return self == other
     }
 }

@@ -2,7 +2,8 @@ import DocDBCore
 
 /// What one peer may read and write here: every document sent and every change received passes through it.
 struct Gate {
-    let rights: PeerRights
+    /// Replaced only by rights that permit the same, until another time.
+    var rights: PeerRights
     private let readable: ScopeFilter
     private let writable: ScopeFilter
     /// The actors that the peer has proven to be its own.

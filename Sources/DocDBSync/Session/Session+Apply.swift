@@ -16,8 +16,7 @@ extension Session {
             if !result.needs.isEmpty { return }
             gate.refresh()
             result.ownActor = writer.actor
-            if result.begin.isReconciled { try retell(&result, writer) }
-            var evictions: [DocumentReference] = []
+            var evictions = try result.begin.isReconciled ? retell(&result, writer) : []
             for document in result.documents { try apply(document, &result, &evictions, writer) }
             try evict(evictions, &result, writer)
             guard var record = try writer.peer(storeID: peer.storeID) else {
@@ -92,7 +91,8 @@ extension Session {
         } else {
             try writer.setTold(peer: peer.number, reference, nil)
             if document.kind == .notHeld { try settleHere(reference, &result.effects, writer) }
-            if document.kind == .leftAccess { evictions.append(reference) }
+            // Only a hub, or who is fully trusted, takes documents away.
+            if document.kind == .leftAccess, gate.rights.isHub || gate.rights.mayRelay { evictions.append(reference) }
         }
         guard document.hasContent else { return }
         guard try isInScope || isStored(reference, writer) else { return except(document, .notHeld, &result) }
@@ -157,7 +157,11 @@ extension Session {
 
     /// What the peer counts in scope is now what was listed, and acknowledged since (R1); what comes with the snapshot
     /// follows. Writes differences only.
-    private func retell(_ result: inout SnapshotApplication, _ writer: any ReplicaWriter) throws {
+    ///
+    /// - Returns: what this peer's own rights let it read no more, of what was told: to be evicted.
+    private func retell(
+        _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
+    ) throws -> [DocumentReference] {
         var wanted: [DocumentReference: StateDigest] = [:]
         for document in subscriber.listed ?? [] { wanted[document.reference] = document.digest }
         for (reference, digest) in subscriber.acknowledgedSinceListed {
@@ -178,12 +182,35 @@ extension Session {
                 obsolete.append(reference)
             }
         }
+        let lost = try unreadable(obsolete, writer)
         for reference in obsolete { try writer.setTold(peer: peer.number, reference, nil) }
         for (reference, digest) in wanted.sorted(by: { $0.key < $1.key }) {
             try writer.setTold(peer: peer.number, reference, digest)
         }
         subscriber.acknowledgedSinceListed = [:]
         subscriber.evictedSinceListed = []
+        return lost
+    }
+
+    /// The documents that this peer's own rights do not let it read, where a hub, or who is fully trusted, has told them.
+    private func unreadable(
+        _ references: [DocumentReference], _ writer: any ReplicaWriter
+    ) throws -> [DocumentReference] {
+        guard !references.isEmpty, ownRights.read != .everything, gate.rights.isHub || gate.rights.mayRelay else {
+            return []
+        }
+        let readable = try ScopeFilter(.everything, permitted: ownRights.read, names: replica.names)
+        readable.refresh()
+        return try references.filter { reference in
+            let collection = try name(ofCollection: reference.collection, writer)
+            var isReadable = true
+            try writer.withDocument(reference) { document in
+                guard let body = document.body else { return }
+                isReadable = readable.matches(
+                    body: body, id: document.id, collection: reference.collection, collection)
+            }
+            return !isReadable
+        }
     }
 
     /// Evicts what the peer may let this store read no more: at once, or when it is acknowledged (R16).

@@ -1,4 +1,5 @@
 import DocDBCore
+import DocDBStorage
 
 /// What a handshake has brought so far.
 struct HandshakeState {
@@ -46,19 +47,25 @@ extension Session {
             handshake.peerHello = frame
             phase = .proving
             ownRights = authenticator.ownRights
-            sendNow(.proof(try authenticator.prove(transcript(isOwn: true))))
+            let proof = try authenticating { try authenticator.prove(transcript(isOwn: true), at: time) }
+            sendNow(.proof(proof))
         case (.proving, .proof(let proof)) where handshake.proof == nil:
             handshake.proof = proof
             try judge(grant: nil)
         case (.proving, .grantRequest): sendNow(.grant(authenticator.grant))
         case (.proving, .grant(let grant)) where handshake.proof != nil: try judge(grant: grant)
         case (.proving, _) where handshake.proof != nil:
-            guard handshake.early.count < SyncLimits.earlyFrameCount else {
-                throw SessionFailure(CloseCode.limitReached, "too many frames came before the grant")
-            }
-            handshake.early.append(frame)
+            try keepEarly(frame)
         default: throw SessionFailure.protocolError("a message came before the handshake was done")
         }
+    }
+
+    /// Keeps a frame until the peer's grant is here; its proof was accepted.
+    func keepEarly(_ frame: [UInt8]) throws {
+        guard handshake.early.count < SyncLimits.earlyFrameCount else {
+            throw SessionFailure(CloseCode.limitReached, "too many frames came before the grant")
+        }
+        handshake.early.append(frame)
     }
 
     /// Checks that the two peers can talk at all, and says what to do where they cannot.
@@ -104,11 +111,8 @@ extension Session {
 
     private func judge(grant: [UInt8]?) throws {
         guard let proof = handshake.proof else { return }
-        let rights: PeerRights?
-        do {
-            rights = try authenticator.judge(proof, transcript(isOwn: false), grant: grant)
-        } catch let error as DocDBError {
-            throw SessionFailure(CloseCode.proofFailed, error.message)
+        let rights = try authenticating {
+            try authenticator.judge(proof, transcript(isOwn: false), grant: grant, at: time)
         }
         guard let rights else {
             guard grant == nil else { throw SessionFailure(CloseCode.proofFailed, "the grant is not the one proven") }
@@ -117,10 +121,33 @@ extension Session {
         try establish(rights)
     }
 
+    /// Says of what an authenticator throws why the session ends.
+    private func authenticating<R>(_ body: () throws -> R) throws -> R {
+        do { return try body() } catch let error as DocDBError {
+            let code =
+                switch error.code {
+                case .grantExpired: CloseCode.expired
+                case .grantRevoked: CloseCode.revoked
+                default: CloseCode.proofFailed
+                }
+            throw SessionFailure(code, error.message)
+        }
+    }
+
+    /// The actors that the peer has proven to be its own: those derived from the key that it has proven to hold.
+    private var provenActors: Set<ActorID> {
+        let hello = handshake.hello
+        return Set(
+            hello.actors.filter { actor in
+                hello.peerKey.isEmpty || OwnActor(peerKey: hello.peerKey, nonce: actor.nonce).id == actor.actor
+            }.map(\.actor))
+    }
+
     /// The peer is who it says: looks up what is known of it.
     private func establish(_ rights: PeerRights) throws {
         let hello = handshake.hello
-        gate = try Gate(rights, ownActors: Set(hello.actors.map(\.actor)), names: replica.names)
+        gate = try Gate(rights, ownActors: provenActors, names: replica.names)
+        noteExpiry()
         let isKeeper = rights.isHub || authenticator.grant.isEmpty && hello.isKeeper
         let known = try replica.read { reader -> PeerRecord? in
             guard let record = try reader.peer(storeID: hello.storeID) else { return nil }
@@ -162,7 +189,10 @@ extension Session {
     /// This peer's own grant was renewed: the peer gets it, and is asked anew under it (R3, R18).
     func renew() throws {
         send(.grant(authenticator.grant))
+        let former = ownRights
         ownRights = authenticator.ownRights
+        noteExpiry()
+        if ownRights.permitsSame(as: former) { return }
         subscriber.scope = nil
         subscriber.mustAsk = subscriber.isWanting
         try offerRefusedAgain()
@@ -170,18 +200,22 @@ extension Session {
 
     /// The peer has renewed its grant.
     func receiveRenewal(_ grant: [UInt8]) throws {
-        guard let proof = handshake.proof else { return }
-        do {
-            try change(try authenticator.judge(renewal: grant, of: proof))
-        } catch let error as DocDBError {
-            throw SessionFailure(CloseCode.proofFailed, error.message)
+        let rights = try authenticating { try authenticator.judge(renewal: grant, of: handshake.hello, at: time) }
+        guard rights.userID == gate.rights.userID, rights.isHub == gate.rights.isHub else {
+            throw SessionFailure(
+                CloseCode.proofFailed, "the renewed grant is another user's; a store belongs to one user")
         }
+        try change(rights)
     }
 
     /// What the peer may do has changed: its pull starts anew, so that it is told what it may read no more.
     func change(_ rights: PeerRights) throws {
         guard rights != gate.rights else { return }
-        gate = try Gate(rights, ownActors: Set(handshake.hello.actors.map(\.actor)), names: replica.names)
+        let former = gate.rights
+        gate.rights = rights
+        noteExpiry()
+        if rights.permitsSame(as: former) { return }
+        gate = try Gate(rights, ownActors: provenActors, names: replica.names)
         guard provider.number > 0 else { return }
         try rescope()
         // Empty: the peer is to ask anew, under a new number.

@@ -7,6 +7,8 @@ struct SessionTimers {
     /// When documents, acknowledgements or interests last went either way.
     var lastFact: UInt64 = 0
     var isAwaitingPong = false
+    /// When the rights of either side end, the earlier of the two: on the wall clock and on the monotonic one.
+    var expiry: (wall: UInt64, monotonic: UInt64)?
     /// What the runtime was last asked to wake for.
     var scheduled: UInt64?
 }
@@ -36,6 +38,29 @@ extension Session {
         }
     }
 
+    /// Notes when the first of both sides' rights ends.
+    func noteExpiry() {
+        let ends = [gate.rights.expiresNanoseconds, ownRights.expiresNanoseconds].compactMap { $0 }
+        timers.expiry = ends.min().map { end in
+            let now = authenticator.judgedNanoseconds(at: time)
+            return (end, time.monotonicNanoseconds &+ (end > now ? end - now : 0))
+        }
+        timers.scheduled = nil
+    }
+
+    /// Ends the session at the moment that the rights of either side end, before anything else is done: no frame is taken
+    /// or sent any more. Either clock suffices, so that neither a clock set back nor suspension extends a grant.
+    func checkExpiry() throws {
+        guard phase == .established, let expiry = timers.expiry,
+            time.monotonicNanoseconds >= expiry.monotonic
+                || authenticator.judgedNanoseconds(at: time) >= expiry.wall
+        else { return }
+        let isPeers = gate.rights.expiresNanoseconds.map { $0 <= expiry.wall } ?? false
+        throw SessionFailure(
+            CloseCode.expired,
+            isPeers ? "the peer's grant has expired; a new login renews it" : "the grant has expired; log in again")
+    }
+
     /// Asks the runtime to come back when the next deadline is due, unless it will come earlier anyway.
     func scheduleWake() {
         let deadline: UInt64
@@ -50,11 +75,9 @@ extension Session {
             if let time = apart.quarantined.values.min() {
                 earliest = min(earliest, wake(for: time))
             }
-            for case let expiry? in [gate.rights.expiresNanoseconds, ownRights.expiresNanoseconds] {
-                earliest = min(earliest, monotonic(atWall: expiry))
-            }
             // What could not be done when it was due is tried again a little later.
-            deadline = max(earliest, time.monotonicNanoseconds &+ Self.retryNanoseconds)
+            let latest = max(earliest, time.monotonicNanoseconds &+ Self.retryNanoseconds)
+            deadline = min(latest, timers.expiry?.monotonic ?? latest)
         }
         if let scheduled = timers.scheduled, scheduled <= deadline { return }
         timers.scheduled = deadline

@@ -61,7 +61,7 @@ package final class Session {
         guard phase != .ended else { return [] }
         self.time = time
         do {
-            try checkExpiry()
+            if case .closed = event {} else { try checkExpiry() }
             try process(event)
             if phase == .established { try proceed() }
             if phase != .ended { scheduleWake() }
@@ -77,15 +77,6 @@ package final class Session {
 
     /// Tells whether the session has ended: nothing it is told has an effect any more.
     package var hasEnded: Bool { phase == .ended }
-
-    /// Ends the session when either grant has expired: nothing is sent or applied any more (DESIGN section 9).
-    private func checkExpiry() throws {
-        guard phase == .established else { return }
-        for expiry in [gate.rights.expiresNanoseconds, ownRights.expiresNanoseconds] {
-            guard let expiry, time.wallNanoseconds >= expiry else { continue }
-            throw SessionFailure(CloseCode.expired, "a grant has expired; renew it and connect again")
-        }
-    }
 
     /// How many documents the session remembers one by one: none when all is quiet.
     package var retainedDocumentCount: Int {
@@ -149,6 +140,8 @@ package final class Session {
         guard frame.count <= limit else {
             throw SessionFailure(CloseCode.limitReached, "a frame is longer than \(limit) bytes")
         }
+        // The peer may know this side's grant already, and so be done with the handshake first.
+        if phase == .proving, handshake.proof != nil, MessageCodec.isCompressed(frame) { return try keepEarly(frame) }
         guard let message = try MessageCodec.message(frame, limit: limit, decompresses: isProven) else { return }
         switch phase {
         case .new, .ended: break
@@ -162,7 +155,8 @@ package final class Session {
         switch message {
         case .hello, .proof: throw SessionFailure.protocolError("a second handshake came")
         case .grant(let grant): try receiveRenewal(grant)
-        case .grantRequest: send(.grant(authenticator.grant))
+        // The peer has not the grant yet, and so takes no compressed frame for one.
+        case .grantRequest: effects.append(.send(MessageCodec.frame(.grant(authenticator.grant), compresses: false)))
         case .interest(let message): try receive(message)
         case .ranges(let message): try receiveRanges(message)
         case .acknowledge(let message): try receive(message)

@@ -13,14 +13,22 @@ package protocol SessionAuthenticator: AnyObject, Sendable {
     var ownRights: PeerRights { get }
 
     /// Proves possession over the transcript.
-    func prove(_ transcript: HandshakeTranscript) throws -> Proof
+    func prove(_ transcript: HandshakeTranscript, at time: SessionTime) throws -> Proof
     /// Judges the peer's proof.
     ///
-    /// - Parameter grant: the peer's grant, where the proof names one and it is at hand; nil asks the peer for it.
+    /// - Parameter grant: the peer's grant, where it was asked for and has come.
     /// - Returns: what the peer may do, or nil where its grant is needed first.
-    func judge(_ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?) throws -> PeerRights?
-    /// Judges a grant that the peer has renewed during a session, of which `proof` was accepted.
-    func judge(renewal grant: [UInt8], of proof: Proof) throws -> PeerRights
+    func judge(
+        _ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?, at time: SessionTime
+    ) throws -> PeerRights?
+    /// Judges a grant that the peer of this hello, which has proven itself, has renewed during a session.
+    func judge(renewal grant: [UInt8], of peer: Hello, at time: SessionTime) throws -> PeerRights
+    /// The time by which expiry is judged, in nanoseconds since 1970: a clock that was set back extends nothing.
+    func judgedNanoseconds(at time: SessionTime) -> UInt64
+}
+
+extension SessionAuthenticator {
+    package func judgedNanoseconds(at time: SessionTime) -> UInt64 { time.wallNanoseconds }
 }
 
 /// What both sides prove to have seen.

@@ -27,11 +27,13 @@ package final class SharedKeyAuthenticator: SessionAuthenticator {
         self.key = key
     }
 
-    package func prove(_ transcript: HandshakeTranscript) throws -> Proof {
+    package func prove(_ transcript: HandshakeTranscript, at time: SessionTime) throws -> Proof {
         Proof(bytes: try code(transcript), grantHash: [])
     }
 
-    package func judge(_ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?) throws -> PeerRights? {
+    package func judge(
+        _ proof: Proof, _ transcript: HandshakeTranscript, grant: [UInt8]?, at time: SessionTime
+    ) throws -> PeerRights? {
         guard grant == nil, proof.grantHash.isEmpty, Self.areEqual(proof.bytes, try code(transcript)) else {
             throw DocDBError(
                 .protocolError, "the peer does not prove the shared key; give both stores the same key")
@@ -39,7 +41,7 @@ package final class SharedKeyAuthenticator: SessionAuthenticator {
         return PeerRights()
     }
 
-    package func judge(renewal grant: [UInt8], of proof: Proof) throws -> PeerRights {
+    package func judge(renewal grant: [UInt8], of peer: Hello, at time: SessionTime) throws -> PeerRights {
         throw DocDBError(.protocolError, "a peer with a shared key sent a grant; give both stores the same identity")
     }
 

@@ -28,6 +28,9 @@ package enum MessageCodec {
         return packed
     }
 
+    /// Whether a frame says that it is compressed.
+    static func isCompressed(_ frame: [UInt8]) -> Bool { frame.first == compressed }
+
     /// The message of a frame, or nil for one of a number that only newer versions know: to be ignored.
     ///
     /// - Parameter limit: the most bytes the message may have, compressed or not.

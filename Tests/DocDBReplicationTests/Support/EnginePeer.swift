@@ -75,20 +75,28 @@ final class EnginePeer: Sendable {
     init(
         _ name: String, on network: MemoryNetwork,
         authenticator: any SessionAuthenticator = PlaygroundAuthenticator(appID: "app"),
+        clock: ManualClock? = nil,
         _ configure: (inout ReplicationConfiguration) -> Void = { _ in }
     ) throws {
         self.name = name
         directory = FileManager.default.temporaryDirectory.path + "/docdb-engine-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let store = try Store(path: directory + "/\(name).docdb")
+        var options = StoreOptions()
+        options.peerKey = authenticator.peerKey
+        if let clock { options.clock = { clock.wallNanoseconds } }
+        let store = try Store(path: directory + "/\(name).docdb", options: options)
         self.store = store
-        replica = try StoreReplica(store)
+        let replica = try StoreReplica(store)
+        self.replica = replica
         engine = ReplicationEngine(
             ReplicationEnvironment(
-                replica: replica, executor: DispatchExecutor(), connector: network,
+                replica: replica, executor: clock?.makeExecutor() ?? DispatchExecutor(), connector: network,
                 makeListener: { network.listener($0) }, authenticator: authenticator,
                 policy: LinkPolicy(permitsNetwork: false, requiresTLS: false),
-                randomBytes: { Platform.randomBytes(count: $0) }, ownActors: { [] },
+                randomBytes: { Platform.randomBytes(count: $0) },
+                ownActors: {
+                    ((try? replica.ownActors()) ?? []).map { Hello.OwnedActor(actor: $0.id, nonce: $0.nonce) }
+                },
                 watchCommits: { router, isWatching in
                     if isWatching { return try store.observe(.everything, by: router) }
                     try store.endObserving(by: router)

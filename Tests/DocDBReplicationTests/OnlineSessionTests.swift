@@ -1,0 +1,335 @@
+import Dispatch
+import DocDBAuth
+import DocDBCore
+import DocDBReplication
+import DocDBStorage
+import DocDBSync
+import Synchronization
+import Testing
+
+@Suite("Sessions with grants of a hub", .timeLimit(.minutes(1)))
+struct OnlineSessionTests {
+    let network = MemoryNetwork()
+    let clock = ManualClock(seconds: TestHub.start)
+    let hub: TestHub
+
+    init() throws { hub = try TestHub() }
+
+    private func startHub() throws -> EnginePeer {
+        let peer = try EnginePeer("hub", on: network, authenticator: hub.authenticator(), clock: clock) {
+            $0.isKeeper = true
+            $0.wantsEverything = true
+        }
+        try peer.engine.start()
+        return peer
+    }
+
+    private func startDevice(_ name: String, _ authenticator: OnlineAuthenticator) throws -> EnginePeer {
+        let peer = try EnginePeer(name, on: network, authenticator: authenticator, clock: clock) {
+            $0.urls = ["memory://127.hub:1"]
+        }
+        try peer.subscribe()
+        try peer.engine.start()
+        return peer
+    }
+
+    private func ids(_ peer: EnginePeer) throws -> Set<String> {
+        Set(try peer.contents().keys.map(\.description))
+    }
+
+    /// Waits until a condition holds, looking whenever a status changes, and each hundredth of a second.
+    private func eventually(
+        _ peers: [EnginePeer], until condition: @escaping @Sendable () throws -> Bool
+    ) async throws {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let tokens = peers.map { $0.engine.statusObservers.add { _ in continuation.yield() } }
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler { continuation.yield() }
+        timer.schedule(deadline: .now(), repeating: .milliseconds(10))
+        timer.activate()
+        defer {
+            timer.cancel()
+            for token in tokens { token.cancel() }
+        }
+        for await _ in stream where try condition() { return }
+        throw CancellationError()
+    }
+
+    private func closeCode(_ peer: EnginePeer) -> String? {
+        peer.engine.status.dials.first?.lastError?.error.context["close"]
+    }
+
+    @Test("Each user receives what their permissions let them read, and loses what leaves it")
+    func reading() async throws {
+        let hub = try startHub()
+        try hub.put(#"{"_id": "a", "state": "for sale", "price": 1}"#)
+        try hub.put(#"{"_id": "b", "state": "sold", "price": 2}"#)
+        try hub.put(#"{"_id": "c", "state": "for sale", "price": 3}"#, in: "secrets")
+        let alice = try startDevice("alice", self.hub.device("alice", read: "state == 'for sale'", write: "false"))
+        let bob = try startDevice("bob", self.hub.device("bob", read: nil, write: "false"))
+        try bob.subscribe(in: "secrets")
+        try alice.subscribe(in: "secrets")
+        try await eventually([alice, bob]) { try bob.contents().count == 2 && bob.contents("secrets").count == 1 }
+        try await eventually([alice]) { try alice.contents().count == 1 }
+        #expect(try ids(alice) == ["a"])
+        #expect(try alice.contents("secrets").isEmpty)
+        try hub.put(#"{"_id": "b", "state": "for sale"}"#)
+        try await eventually([alice]) { try alice.contents().count == 2 }
+        // The content that it has left with never travels: the document goes.
+        try hub.put(#"{"_id": "a", "state": "sold", "buyer": "nobody's business"}"#)
+        try await eventually([alice]) { try alice.contents().count == 1 }
+        #expect(try ids(alice) == ["b"])
+        try await eventually([bob]) {
+            try bob.contents().values.contains { $0["buyer"]?.stringValue == "nobody's business" }
+        }
+        for peer in [alice, bob, hub] { await peer.stop() }
+    }
+
+    @Test("A write that the permissions do not cover is refused and told, and others proceed")
+    func writing() async throws {
+        let hub = try startHub()
+        try hub.put(#"{"_id": "theirs", "owner": "bob"}"#)
+        let alice = try startDevice("alice", self.hub.device("alice", read: nil, write: "owner == 'alice'"))
+        try await eventually([alice]) { try alice.contents().count == 1 }
+        let refused = Lock<[RefusalCode]>([])
+        let token = alice.engine.apartObservers.add { news in
+            if !news.isSettled, news.document.side == .there { refused.withLock { $0.append(news.document.code) } }
+        }
+        try alice.put(#"{"_id": "mine", "owner": "alice"}"#)
+        try alice.put(#"{"_id": "stolen", "owner": "bob"}"#)
+        // Before the change it is not alice's, whatever it is made into.
+        try alice.put(#"{"_id": "theirs", "owner": "alice"}"#)
+        try await eventually([alice, hub]) {
+            try refused.withLock { $0.count } == 2 && hub.contents().count == 2
+        }
+        #expect(refused.withLock { $0 } == [.denied, .denied])
+        let contents = try hub.contents()
+        #expect(Set(contents.keys.map(\.description)) == ["theirs", "mine"])
+        #expect(contents.values.compactMap { $0["owner"]?.stringValue }.sorted() == ["alice", "bob"])
+        // Nothing vanishes: what was written is still there.
+        #expect(try alice.contents().count == 3)
+        token.cancel()
+        for peer in [alice, hub] { await peer.stop() }
+    }
+
+    @Test("Sessions end on both sides in the second of expiry, and a new grant resumes them", arguments: [false, true])
+    func expiry(isClockSetBack: Bool) async throws {
+        let hub = try startHub()
+        let authenticator = try self.hub.device("alice", read: nil, write: nil, seconds: 20)
+        let alice = try startDevice("alice", authenticator)
+        try hub.put(#"{"_id": "early"}"#)
+        try await eventually([alice]) { try alice.contents().count == 1 }
+        if isClockSetBack { clock.setBack(seconds: 10) }
+        clock.advance(nanoseconds: 19_999_999_999)
+        try hub.put(#"{"_id": "in time"}"#)
+        try await eventually([alice]) { try alice.contents().count == 2 }
+        #expect(alice.engine.status.peers.first?.isConnected == true)
+        clock.advance(nanoseconds: 1)
+        try hub.put(#"{"_id": "late"}"#)
+        try alice.put(#"{"_id": "local"}"#)
+        try await eventually([alice, hub]) {
+            [alice, hub].allSatisfy { $0.engine.status.peers.allSatisfy { !$0.isConnected } }
+        }
+        try await eventually([alice]) { closeCode(alice) == CloseCode.expired }
+        // Tried again without a new grant, it is refused.
+        clock.advance(nanoseconds: 60_000_000_000)
+        try await eventually([alice]) {
+            if case .waiting = alice.engine.status.dials.first?.state { true } else { false }
+        }
+        #expect(try ids(alice) == ["early", "in time", "local"])
+        #expect(try ids(hub) == ["early", "in time", "late"])
+        let now = Int64(clock.wallNanoseconds / 1_000_000_000)
+        try authenticator.present(
+            self.hub.credentials("alice", for: authenticator.pair.publicKey, read: nil, write: nil, now: now),
+            now: UnixTime(seconds: now))
+        alice.engine.grantRenewed()
+        try await eventually([alice, hub]) { try alice.contents().count == 4 && hub.contents().count == 4 }
+        for peer in [alice, hub] { await peer.stop() }
+    }
+
+    @Test("A renewal takes effect in the running session: what it adds arrives, what it takes away leaves")
+    func renewal() async throws {
+        let hub = try startHub()
+        for state in ["for sale", "sold", "scrapped"] { try hub.put(#"{"_id": "\#(state)", "state": "\#(state)"}"#) }
+        let authenticator = try self.hub.device("alice", read: "state == 'for sale'", write: "false", seconds: 30)
+        let alice = try startDevice("alice", authenticator)
+        try await eventually([alice]) { try alice.contents().count == 1 }
+        let since = alice.engine.status.peers.first?.sinceWallNanoseconds
+        clock.advance(nanoseconds: 20_000_000_000)
+        func renew(_ read: String?, epoch: Int64) throws {
+            let now = Int64(clock.wallNanoseconds / 1_000_000_000)
+            try authenticator.present(
+                self.hub.credentials(
+                    "alice", for: authenticator.pair.publicKey, read: read, write: "false", epoch: epoch, seconds: 30,
+                    now: now), now: UnixTime(seconds: now))
+            alice.engine.grantRenewed()
+        }
+        try renew("state in ['for sale', 'sold']", epoch: 2)
+        try await eventually([alice]) { try alice.contents().count == 2 }
+        clock.advance(nanoseconds: 20_000_000_000)
+        #expect(alice.engine.status.peers.first?.isConnected == true)
+        try renew("state == 'scrapped'", epoch: 3)
+        try await eventually([alice]) { try ids(alice) == ["scrapped"] }
+        #expect(alice.engine.status.peers.first?.sinceWallNanoseconds == since)
+        for peer in [alice, hub] { await peer.stop() }
+    }
+
+    @Test("Who presents no grant, another's, an older or a revoked one, or one of another root, is refused")
+    func refusals() async throws {
+        let hubAuthenticator = try self.hub.authenticator()
+        let hub = try EnginePeer("hub", on: network, authenticator: hubAuthenticator, clock: clock) {
+            $0.isKeeper = true
+        }
+        try hub.put(#"{"_id": "secret"}"#)
+        try hub.engine.start()
+        let time = UnixTime(seconds: TestHub.start)
+        hubAuthenticator.note(epoch: 2, of: "test|old")
+        try hubAuthenticator.revoke(
+            self.hub.issuer.revoke(.user(ExactString("test|gone")), sequence: 1, now: time).text, now: time)
+        func authenticator() throws -> OnlineAuthenticator {
+            OnlineAuthenticator(
+                pair: try PeerKeyPair.generate(), verifier: GrantVerifier(appID: TestHub.appID, roots: []))
+        }
+        let another = try authenticator()
+        let victim = try PeerKeyPair.generate()
+        try another.present(
+            self.hub.credentials("alice", for: victim.publicKey, read: nil, write: nil), now: time)
+        let cases: [(String, OnlineAuthenticator, String)] = [
+            ("none", try authenticator(), CloseCode.proofFailed),
+            ("another", another, CloseCode.proofFailed),
+            ("old", try self.hub.device("old", read: nil, write: nil), CloseCode.proofFailed),
+            ("gone", try self.hub.device("gone", read: nil, write: nil), CloseCode.revoked),
+            ("root", try TestHub().device("alice", read: nil, write: nil), CloseCode.proofFailed),
+        ]
+        for (name, authenticator, code) in cases {
+            let device = try startDevice(name, authenticator)
+            try await eventually([device]) { device.engine.status.dials.first?.lastError != nil }
+            #expect(closeCode(device) == code, "\(name)")
+            #expect(try device.contents().isEmpty)
+            await device.stop()
+        }
+        await hub.stop()
+    }
+
+    @Test("A revoked user's running session is ended")
+    func revocation() async throws {
+        let hub = try startHub()
+        let alice = try startDevice("alice", self.hub.device("alice", read: nil, write: nil))
+        try await eventually([alice, hub]) { hub.engine.status.peers.contains { $0.isConnected } }
+        hub.engine.endSessions(code: CloseCode.revoked, message: "the user was revoked") { $1.userID == "test|alice" }
+        try await eventually([alice]) { closeCode(alice) == CloseCode.revoked }
+        for peer in [alice, hub] { await peer.stop() }
+    }
+
+    @Test(
+        "Devices take each other's changes by grants, without the hub, and others' changes from nobody but who relays")
+    func devices() async throws {
+        let alice = try EnginePeer(
+            "hub", on: network, authenticator: hub.device("alice", read: nil, write: nil), clock: clock)
+        try alice.subscribe()
+        try alice.engine.start()
+        let bob = try startDevice("bob", hub.device("bob", read: nil, write: nil))
+        try alice.put(#"{"_id": "from alice"}"#)
+        try bob.put(#"{"_id": "from bob"}"#)
+        try await eventually([alice, bob]) { try alice.contents().count == 2 && bob.contents().count == 2 }
+        let carol = try EnginePeer(
+            "carol", on: network, authenticator: hub.device("carol", read: nil, write: nil),
+            clock: clock
+        ) { $0.urls = ["memory://127.hub:1"] }
+        let refused = Lock(0)
+        let token = carol.engine.apartObservers.add { news in
+            if news.document.side == .here, news.document.code == .relay { refused.withLock { $0 += 1 } }
+        }
+        try carol.subscribe()
+        try carol.engine.start()
+        try await eventually([carol]) { refused.withLock { $0 } == 1 }
+        #expect(try ids(carol) == ["from alice"])
+        token.cancel()
+        for peer in [carol, bob, alice] { await peer.stop() }
+    }
+}
+
+@Suite("Proofs of the online identity")
+struct OnlineAuthenticatorTests {
+    let hub: TestHub
+    let time = SessionTime(monotonicNanoseconds: 0, wallNanoseconds: UInt64(TestHub.start) * 1_000_000_000)
+
+    init() throws { hub = try TestHub() }
+
+    private func hello(_ authenticator: OnlineAuthenticator, _ byte: UInt8) -> [UInt8] {
+        var hello = Hello()
+        hello.appID = authenticator.appID
+        hello.identityKind = authenticator.kind
+        hello.peerKey = authenticator.peerKey
+        hello.nonce = [UInt8](repeating: byte, count: 16)
+        hello.storeID = [UInt8](repeating: byte, count: 16)
+        return MessageCodec.frame(.hello(hello), compresses: false)
+    }
+
+    @Test("A proof counts once, in its session, from its side, over its TLS connection, with its grant")
+    func transcript() throws {
+        let (judge, device) = (try hub.authenticator(), try hub.device("alice", read: "state == 'x'", write: nil))
+        let (own, other) = (hello(device, 1), hello(judge, 2))
+        let good = HandshakeTranscript(
+            proverIsInitiator: true, proverHello: own, verifierHello: other, channelBinding: [7])
+        let proof = try device.prove(good, at: time)
+        #expect(try judge.judge(proof, good, grant: nil, at: time) == nil)
+        let rights = try #require(try judge.judge(proof, good, grant: device.grant, at: time))
+        #expect(rights.userID == "test|alice")
+        #expect(
+            rights.read == .collections([Interest.Element(collection: "cars", predicate: "state == 'x'")]))
+        #expect(rights.write == .everything && !rights.mayRelay && !rights.isHub)
+        #expect(rights.expiresNanoseconds == UInt64(TestHub.start + 3600) * 1_000_000_000)
+        // Known by now, so it need not be sent again.
+        #expect(try judge.judge(proof, good, grant: nil, at: time) == rights)
+        var bad = [good, good, good, good]
+        bad[0].proverIsInitiator = false
+        bad[1].channelBinding = [8]
+        bad[2].verifierHello = hello(judge, 3)
+        bad[3].proverHello = hello(device, 4)
+        for transcript in bad {
+            #expect(throws: DocDBError.self) {
+                try judge.judge(proof, transcript, grant: device.grant, at: time)
+            }
+        }
+        let foreign = try hub.device("bob", read: nil, write: nil)
+        #expect(throws: DocDBError.self) { try judge.judge(proof, good, grant: foreign.grant, at: time) }
+        let swapped = Proof(
+            bytes: proof.bytes, grantHash: Grant.hash(of: String(decoding: foreign.grant, as: UTF8.self)))
+        #expect(throws: DocDBError.self) { try judge.judge(swapped, good, grant: foreign.grant, at: time) }
+    }
+
+    @Test("A hub is one by its certificate and its key together")
+    func hubProof() throws {
+        let (hubSide, device) = (try hub.authenticator(), try hub.device("alice", read: nil, write: nil))
+        let transcript = HandshakeTranscript(
+            proverIsInitiator: false, proverHello: hello(hubSide, 1), verifierHello: hello(device, 2),
+            channelBinding: nil)
+        let proof = try hubSide.prove(transcript, at: time)
+        let rights = try #require(try device.judge(proof, transcript, grant: hubSide.grant, at: time))
+        #expect(rights.isHub && rights.mayRelay && rights.userID == nil)
+        // A device that presents the hub's certificate is none.
+        let thief = OnlineAuthenticator(
+            pair: try PeerKeyPair.generate(), verifier: GrantVerifier(appID: TestHub.appID, roots: [hub.root.publicKey])
+        )
+        try thief.present(hub: hub.certificate, now: UnixTime(seconds: TestHub.start))
+        var stolen = transcript
+        stolen.proverHello = hello(thief, 3)
+        let forged = try thief.prove(stolen, at: time)
+        #expect(throws: DocDBError.self) {
+            try device.judge(forged, stolen, grant: thief.grant, at: time)
+        }
+    }
+
+    @Test("A clock that is set back makes no expired grant valid")
+    func setBack() throws {
+        let device = try hub.device("alice", read: nil, write: nil, seconds: 10)
+        let transcript = HandshakeTranscript(
+            proverIsInitiator: true, proverHello: hello(device, 1), verifierHello: hello(try hub.authenticator(), 2),
+            channelBinding: nil)
+        let late = SessionTime(monotonicNanoseconds: 0, wallNanoseconds: time.wallNanoseconds + 10_000_000_000)
+        _ = try device.prove(transcript, at: time)
+        #expect(throws: DocDBError.self) { try device.prove(transcript, at: late) }
+        #expect(throws: DocDBError.self) { try device.prove(transcript, at: time) }
+    }
+}
