@@ -165,7 +165,7 @@ public final class Simulation: @unchecked Sendable {
     /// Checks something of a scenario.
     ///
     /// - Throws: ``SimulationFailure`` where it does not hold.
-    public func expect(_ condition: Bool, _ text: @autoclosure () -> String) throws {
-        if !condition { throw failure(0, text()) }
+    public func expect(_ condition: Bool, _ text: @autoclosure () throws -> String) throws {
+        if !condition { throw failure(0, try text()) }
     }
 }

@@ -58,7 +58,7 @@ public final class DatabaseSync: Sendable {
                     if isWatching { return try store.observe(.everything, by: router) }
                     try store.endObserving(by: router)
                     return 0
-                }, disabledRules: world.disabledRules))
+                }, disabledRules: world.disabledRules, protocolVersions: world.protocolVersions))
     }
 
     /// The engine of a database that has an identity.

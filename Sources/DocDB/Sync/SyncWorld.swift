@@ -11,6 +11,8 @@ package struct SyncWorld: Sendable {
     package var makeListener: @Sendable (ReplicationConfiguration.ListenAddress) throws -> any Listener
     /// Rules of the protocol that are left out, for simulations that must fail.
     package var disabledRules: Set<SyncRule> = []
+    /// The versions of the protocol to claim; nil for those that this code speaks.
+    package var protocolVersions: ClosedRange<UInt64>?
 
     package init(
         executor: any ReplicationExecutor, connector: any Connector,

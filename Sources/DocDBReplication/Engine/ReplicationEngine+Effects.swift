@@ -56,7 +56,10 @@ extension ReplicationEngine {
     private func didEnd(_ connection: Connection, code: String, message: String) {
         connection.state = .ending
         connection.closeCode = code
-        connection.error = SessionErrors.error(code: code, message: message).map(statusError)
+        // What the store said of its failure says more than the code that the peer is told.
+        if code != CloseCode.storageFailed || connection.error == nil {
+            connection.error = SessionErrors.error(code: code, message: message).map(statusError)
+        }
         router.forget(session: connection.number)
         executor.cancel(key: connection.number)
         connection.link.close(code == CloseCode.closing ? .goingAway(message) : .normal(message))

@@ -36,6 +36,10 @@ extension ReplicationEngine {
         hello.operatingSystem = configuration.operatingSystem
         hello.softwareVersion = configuration.softwareVersion
         hello.isKeeper = configuration.isKeeper
+        if let versions = environment.protocolVersions {
+            hello.lowestVersion = versions.lowerBound
+            hello.highestVersion = versions.upperBound
+        }
         hello.nonce = environment.randomBytes(16)
         hello.actors = environment.ownActors()
         var options = SessionConfiguration(isInitiator: link.info.isInitiator, hello: hello)

@@ -18,6 +18,8 @@ package struct ReplicationEnvironment: Sendable {
     package var watchCommits: @Sendable (_ router: CommitRouter, _ isWatching: Bool) throws -> Int64
     /// Rules of the protocol that are left out, for tests.
     package var disabledRules: Set<SyncRule>
+    /// The versions of the protocol to claim, for tests; nil for those that this code speaks.
+    package var protocolVersions: ClosedRange<UInt64>?
 
     package init(
         replica: any Replica, executor: any ReplicationExecutor, connector: any Connector,
@@ -27,7 +29,7 @@ package struct ReplicationEnvironment: Sendable {
         randomBytes: @escaping @Sendable (Int) -> [UInt8],
         ownActors: @escaping @Sendable () -> [Hello.OwnedActor],
         watchCommits: @escaping @Sendable (CommitRouter, Bool) throws -> Int64,
-        disabledRules: Set<SyncRule> = []
+        disabledRules: Set<SyncRule> = [], protocolVersions: ClosedRange<UInt64>? = nil
     ) {
         self.replica = replica
         self.executor = executor
@@ -39,5 +41,6 @@ package struct ReplicationEnvironment: Sendable {
         self.ownActors = ownActors
         self.watchCommits = watchCommits
         self.disabledRules = disabledRules
+        self.protocolVersions = protocolVersions
     }
 }

@@ -33,8 +33,8 @@ public final class SimulatedNetwork: @unchecked Sendable {
     private var links: [SimulatedLink] = []
     /// After how many more frames links break.
     private var breaks: [Int] = []
-    /// Looks at each frame that arrives: the sender's and the receiver's host, and the bytes.
-    var watcher: ((Int, Int, [UInt8]) -> Void)?
+    /// Changes what a hostile peer sends: gets the sender's and the receiver's number, and the frame.
+    package var tamper: ((Int, Int, [UInt8]) -> [UInt8])?
 
     init(_ time: SimulatedTime, seed: UInt64) {
         self.time = time
@@ -118,6 +118,7 @@ public final class SimulatedNetwork: @unchecked Sendable {
         if conditions.bitFlipProbability > 0, !frame.isEmpty, random.chance(conditions.bitFlipProbability) {
             arrived[Int.random(in: frame.indices, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         }
+        if let tamper { arrived = tamper(from.host, to.host, arrived) }
         note(arrived, from.host, to.host)
         return arrived
     }
@@ -129,7 +130,6 @@ public final class SimulatedNetwork: @unchecked Sendable {
         mix(time.nanoseconds)
         mix(UInt64(from) << 32 | UInt64(to))
         for byte in frame { traceHash = (traceHash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        watcher?(from, to, frame)
     }
 
     private func mix(_ word: UInt64) {

@@ -15,6 +15,9 @@ public struct PeerDescription: Sendable {
     /// Who it is to its peers.
     public var identity = Database.Identity.offlinePlayground(appID: "simulation")
 
+    /// The versions of the protocol that it claims to speak; nil for those that it does.
+    package var protocolVersions: ClosedRange<UInt64>?
+
     /// Creates the description of a peer that is neither keeper nor relay.
     public init() {}
 }

@@ -83,6 +83,7 @@ public final class SimulatedPeer: @unchecked Sendable {
             executor: executor, connector: SimulatedConnector(network, process),
             makeListener: { SimulatedListener(network, process, port: $0.port) })
         world.disabledRules = simulation.disabledRules
+        world.protocolVersions = description.protocolVersions
         options.syncWorld = world
         self.process = process
         self.executor = executor
@@ -185,6 +186,12 @@ public final class SimulatedPeer: @unchecked Sendable {
         if let openDatabase { try subscription.begin(openDatabase) }
         return subscription
     }
+
+    /// The subscriptions, in the order in which they were made.
+    public var subscriptionList: [PeerSubscription] { subscriptions }
+
+    /// Whether the peer keeps what it gets.
+    public var isKeeper: Bool { description.isKeeper }
 
     /// Cancels a subscription.
     public func cancel(_ subscription: PeerSubscription) {

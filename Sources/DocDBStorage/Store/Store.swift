@@ -8,7 +8,8 @@ package final class Store: Sendable {
     package let names: FieldNames
     package let actors: ActorTable
     /// The 16 random bytes that name the store.
-    package let storeID: [UInt8]
+    package var storeID: [UInt8] { identity.id }
+    private let identity: StoreIdentity
     /// The writing end, or nil where the store is open for reading only.
     let writer: StoreWriter?
     let readers: ReaderPool
@@ -37,7 +38,7 @@ package final class Store: Sendable {
         actors = ActorTable()
         let opened = try Self.connect(directory, options)
         opened.connection.action = "use \(directory.path)"
-        storeID = try StoreMetadata.bytes(.storeID, opened.connection) ?? []
+        identity = StoreIdentity(try StoreMetadata.bytes(.storeID, opened.connection) ?? [])
         try Self.readNames(into: names, opened.connection)
         try Self.readActors(into: actors, opened.connection)
         let catalog = try Catalog(reading: opened.connection)
@@ -52,7 +53,7 @@ package final class Store: Sendable {
         writer = try StoreWriter(
             connection: opened.connection, lock: lock, hadWriteAheadLog: opened.hadWriteAheadLog, directory: directory,
             options: options, names: names,
-            actors: actors, catalog: catalog, storeID: storeID, readers: readers)
+            actors: actors, catalog: catalog, identity: identity, readers: readers)
     }
 
     deinit {

@@ -23,7 +23,7 @@ final class StoreWriter: @unchecked Sendable {
     let options: StoreOptions
     let names: FieldNames
     let actors: ActorTable
-    let storeID: [UInt8]
+    let identity: StoreIdentity
     let readers: ReaderPool
     let asyncWrites: AsyncWriteQueue
     /// The newest sequence number committed, and the newest that is on the disk itself.
@@ -56,14 +56,14 @@ final class StoreWriter: @unchecked Sendable {
     init(
         connection: SQLiteConnection, lock: StoreLock, hadWriteAheadLog: Bool, directory: StoreDirectory,
         options: StoreOptions,
-        names: FieldNames, actors: ActorTable, catalog: Catalog, storeID: [UInt8], readers: ReaderPool
+        names: FieldNames, actors: ActorTable, catalog: Catalog, identity: StoreIdentity, readers: ReaderPool
     ) throws(DocDBError) {
         storeLock = lock
         self.directory = directory
         self.options = options
         self.names = names
         self.actors = actors
-        self.storeID = storeID
+        self.identity = identity
         self.readers = readers
         asyncWrites = AsyncWriteQueue()
         context = ReadContext(

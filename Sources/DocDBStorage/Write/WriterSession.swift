@@ -4,7 +4,7 @@ import Synchronization
 /// What a store does once per opening, before its first write, and at its end: incarnations, actors, reserved times.
 ///
 /// A store that was copied or restored no longer matches its incarnation file (by nonce, inode and time of change) and
-/// takes a new actor. One that was not closed in order begins a new incarnation of its change log; where it has lost its
+/// takes a new actor and a new id: it is another store from then on. One that was not closed in order begins a new incarnation of its change log; where it has lost its
 /// write-ahead log too, it may have lost commits that others know, and takes a new actor.
 struct WriterSession {
     /// No stamp passes this time before it has been raised on the disk.
@@ -14,11 +14,17 @@ struct WriterSession {
     let wasClean: Bool
     /// Whether others may know changes of the actor that this store does not.
     private let mustChangeActor: Bool
+    /// Whether the files are a copy of those that were written last.
+    private let isCopy: Bool
 
     /// How far ahead of use times are reserved.
     private static let reservationNanoseconds: UInt64 = 30_000_000_000
     /// The reservation is renewed when less than this is left of it.
     private static let reservationMarginNanoseconds: UInt64 = 10_000_000_000
+    /// The same for a store whose times are ahead of its clock: after a crash they go on where the reservation ended, and a
+    /// store that crashes again and again must not get ever further ahead.
+    private static let shortReservationNanoseconds: UInt64 = 400_000_000
+    private static let shortMarginNanoseconds: UInt64 = 100_000_000
     private static let nonceByteCount = 16
 
     init(
@@ -28,6 +34,7 @@ struct WriterSession {
             rawValue: UInt64(bitPattern: try StoreMetadata.integer(.clockReserved, connection) ?? 0))
         wasClean = try StoreMetadata.integer(.isClean, connection) != 0
         let isSame = try Self.matchesIncarnation(connection, directory)
+        isCopy = try !isSame && StoreMetadata.bytes(.incarnationNonce, connection) != nil
         mustChangeActor = !isSame || (!wasClean && !hadWriteAheadLog)
     }
 
@@ -65,9 +72,13 @@ struct WriterSession {
     /// Makes sure that this opening has begun its session and that enough times are reserved.
     mutating func prepare(_ writer: StoreWriter) throws(DocDBError) {
         if !hasBegun { try begin(writer) }
-        let needed = Self.add(Self.reservationMarginNanoseconds, to: max(writer.now, writer.state.lastTime.rawValue))
+        let (now, last) = (writer.now, writer.state.lastTime.rawValue)
+        let isAhead = last > now
+        let margin = isAhead ? Self.shortMarginNanoseconds : Self.reservationMarginNanoseconds
+        let needed = Self.add(margin, to: max(now, last))
         guard needed > reservedTime.rawValue else { return }
-        let reserved = HybridTime(nanosecondsSince1970: Self.add(Self.reservationNanoseconds, to: needed))
+        let reservation = isAhead ? Self.shortReservationNanoseconds : Self.reservationNanoseconds
+        let reserved = HybridTime(nanosecondsSince1970: Self.add(reservation, to: needed))
         try writer.commitDurably { () throws(DocDBError) in
             try StoreMetadata.set(.clockReserved, Int64(bitPattern: reserved.rawValue), writer.connection)
         }
@@ -89,10 +100,14 @@ struct WriterSession {
         let nonce = writer.options.randomBytes(Self.nonceByteCount)
         try file.replaceContent(with: nonce, isDurable: true)
         let identity = try file.identity()
+        let now = writer.now
+        let reservation =
+            reservedTime.rawValue > now
+            ? Self.shortMarginNanoseconds + Self.shortReservationNanoseconds
+            : Self.reservationMarginNanoseconds + Self.reservationNanoseconds
         let reserved = HybridTime(
-            nanosecondsSince1970: Self.add(
-                Self.reservationMarginNanoseconds + Self.reservationNanoseconds,
-                to: max(writer.now, reservedTime.rawValue)))
+            nanosecondsSince1970: Self.add(reservation, to: max(now, reservedTime.rawValue)))
+        let newStoreID = isCopy ? writer.options.randomBytes(StoreIdentity.byteCount) : nil
         let isOwnActor = try writer.isActorOfPeerKey()
         let newActor = mustChangeActor || !isOwnActor ? writer.deriveActor() : nil
         let beginsIncarnation = !wasClean || mustChangeActor
@@ -104,7 +119,9 @@ struct WriterSession {
             try StoreMetadata.set(.clockReserved, Int64(bitPattern: reserved.rawValue), connection)
             if beginsIncarnation { try Self.beginIncarnation(writer) }
             if let newActor { try writer.persistActor(newActor) }
+            if let newStoreID { try StoreMetadata.set(.storeID, newStoreID, connection) }
         }
+        if let newStoreID { writer.identity.id = newStoreID }
         if let newActor { writer.adoptPersistedActor(newActor.id) }
         reservedTime = reserved
         hasBegun = true

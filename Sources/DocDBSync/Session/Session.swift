@@ -66,7 +66,12 @@ package final class Session {
             if phase == .established { try proceed() }
             if phase != .ended { scheduleWake() }
         } catch {
-            end(SessionFailure(error))
+            let failure = SessionFailure(error)
+            // The peer is told only that this store failed; whoever runs it is told what the store said.
+            if failure.code == CloseCode.storageFailed, phase != .ended, let error = error as? DocDBError {
+                effects.append(.warning(error))
+            }
+            end(failure)
         }
         defer { effects = [] }
         return effects
