@@ -1,4 +1,4 @@
-.PHONY: help setup build release test sanitize demo bench lint format clean
+.PHONY: help setup build release test simulate sanitize demo bench lint format clean
 
 FILE ?=
 ARGUMENTS ?=
@@ -18,6 +18,15 @@ release: setup ## Build everything, release
 
 test: setup ## Run all tests
 	swift test --disable-xctest
+
+# SEEDS runs every scenario with so many seeds; SEED and SCENARIO replay what a failure names.
+SEEDS ?=
+SEED ?=
+SCENARIO ?=
+
+simulate: setup ## Run the simulated scenarios; SEEDS=100, or SEED=7 SCENARIO="power loss"
+	DOCDB_SIMULATION_SEEDS="$(SEEDS)" DOCDB_SIMULATION_SEED="$(SEED)" DOCDB_SIMULATION_SCENARIO="$(SCENARIO)" \
+		swift test --disable-xctest --filter ScenarioTests
 
 # The suites in which threads meet; TESTS=. runs all.
 TESTS ?= Live|Observ|GroupCommit|Snapshot|StoreLock|ReadOnly|Backup|SharedResults|Window|ResultPlace|FailedCommit

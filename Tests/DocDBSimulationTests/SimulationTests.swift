@@ -1,5 +1,6 @@
 import DocDB
 import DocDBSimulation
+import DocDBSync
 import Testing
 
 @Suite("A simulation")
@@ -45,5 +46,40 @@ struct SimulationTests {
         #expect(first.network.traffic == second.network.traffic)
         #expect(first.time.nanoseconds == second.time.nanoseconds)
         #expect(try Self.run(seed: 12).network.traceHash != first.network.traceHash)
+    }
+
+    @Test("a peer that crashes again and again does not get ahead of its clock")
+    func crashLoop() throws {
+        let simulation = Simulation(seed: 1, name: "crash loop")
+        let peer = try simulation.addPeer("phone")
+        for number in Int64(0)..<30 {
+            try peer.start()
+            try peer.write { try $0.collection("cars").upsert(["_id": 1, "number": .int(number)]) }
+            peer.crash()
+        }
+        try peer.start()
+        let time = try #require(try peer.db.log(since: 0).last?.time)
+        let ahead = time.rawValue - peer.clock.wallNanoseconds
+        // What was reserved before the first crash, and half a second for each other.
+        #expect(ahead > 10_000_000_000 && ahead < 60_000_000_000)
+    }
+
+    @Test("a copied database is another one to its peers, a restarted one is not")
+    func copies() throws {
+        let simulation = Simulation(seed: 1, name: "copies")
+        let (first, second) = (try simulation.addPeer("first"), try simulation.addPeer("second"))
+        try first.start()
+        try first.write { try $0.collection("cars").upsert(["_id": 1]) }
+        let id = try first.replica.storeID
+        try first.stop()
+        try second.restore(first.copyDirectory())
+        try first.start()
+        try second.start()
+        #expect(try first.replica.storeID == id)
+        #expect(try second.replica.storeID != id)
+        let copiedID = try second.replica.storeID
+        second.crash()
+        try second.start()
+        #expect(try second.replica.storeID == copiedID)
     }
 }

@@ -252,7 +252,9 @@ public final class Auditor {
         for (peer, _) in held {
             try checkObserved(peer)
             let findings = try peer.db.verify()
-            if !findings.isEmpty, !damagedPeers.contains(peer.number) { throw simulation.failure(14, "\(peer.name): \(findings)") }
+            if !findings.isEmpty, !damagedPeers.contains(peer.number) {
+                throw simulation.failure(14, "\(peer.name): \(findings)")
+            }
         }
         try checkScopes(held)
         guard !permitsLoss else { return }

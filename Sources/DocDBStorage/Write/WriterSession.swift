@@ -34,7 +34,8 @@ struct WriterSession {
             rawValue: UInt64(bitPattern: try StoreMetadata.integer(.clockReserved, connection) ?? 0))
         wasClean = try StoreMetadata.integer(.isClean, connection) != 0
         let isSame = try Self.matchesIncarnation(connection, directory)
-        isCopy = try !isSame && StoreMetadata.bytes(.incarnationNonce, connection) != nil
+        let wasUsed = try StoreMetadata.bytes(.incarnationNonce, connection) != nil
+        isCopy = !isSame && wasUsed
         mustChangeActor = !isSame || (!wasClean && !hadWriteAheadLog)
     }
 

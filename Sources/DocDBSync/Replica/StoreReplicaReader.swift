@@ -130,10 +130,25 @@ package class StoreReplicaReader: ReplicaReader {
 
     package func state(of reference: DocumentReference, after sequence: Int64) throws -> PastState {
         guard let collection = try context.collection(number: reference.collection) else { return .unknown }
-        return switch try context.state(of: reference.key, in: collection, after: sequence, log) {
-        case .stored(let state): .stored(state)
-        case .absent: .absent
-        case .unknown: .unknown
+        do {
+            return switch try context.state(of: reference.key, in: collection, after: sequence, log) {
+            case .stored(let state): .stored(state)
+            case .absent: .absent
+            case .unknown: .unknown
+            }
+        } catch let error as DocDBError where error.code == .corrupted {
+            // A damaged log is one that does not reach back: peers compare what they hold instead.
+            return .unknown
+        }
+    }
+
+    /// Returns false where the log is damaged: then it does not reach back, and peers compare what they hold instead.
+    private func unlessDamaged(_ body: () throws -> Void) throws -> Bool {
+        do {
+            try body()
+            return true
+        } catch let error as DocDBError where error.code == .corrupted {
+            return false
         }
     }
 
@@ -144,16 +159,19 @@ package class StoreReplicaReader: ReplicaReader {
         guard sequence >= (try log.oldestSequence()) - 1, sequence <= (try log.lastSequence()) else { return false }
         var places: [DocumentReference: Int] = [:]
         var changes: [(reference: DocumentReference, first: Int64, isTaken: Bool)] = []
-        try log.forEachEntry(after: sequence) { number, entry in
-            let reference = DocumentReference(collection: entry.collection, key: entry.key)
-            let isTaken = entry.peer == peer && peer != ChangeLogFormat.noPeer
-            if let place = places[reference] {
-                if isTaken { changes[place].isTaken = true }
-            } else {
-                places[reference] = changes.count
-                changes.append((reference, number, isTaken))
+        let isReadable = try unlessDamaged {
+            try log.forEachEntry(after: sequence) { number, entry in
+                let reference = DocumentReference(collection: entry.collection, key: entry.key)
+                let isTaken = entry.peer == peer && peer != ChangeLogFormat.noPeer
+                if let place = places[reference] {
+                    if isTaken { changes[place].isTaken = true }
+                } else {
+                    places[reference] = changes.count
+                    changes.append((reference, number, isTaken))
+                }
             }
         }
+        guard isReadable else { return false }
         for change in changes { try body(change.reference, change.first, change.isTaken) }
         return true
     }

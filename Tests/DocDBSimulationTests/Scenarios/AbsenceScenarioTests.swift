@@ -47,7 +47,7 @@ struct AbsenceScenarioTests {
             for _ in 0..<3 {
                 try devices[1].stop()
                 for _ in 0..<15 {
-                    let text = String(repeating: "x", count: simulation.number(1...3_000))
+                    let text = String(repeating: "x", count: simulation.number(1...1_200))
                     try hub.put(simulation.number(1...220), ["text": .string(text)])
                     if simulation.number(0...4) == 0 { try hub.delete(simulation.number(1...220)) }
                 }
@@ -140,7 +140,9 @@ struct AbsenceScenarioTests {
             while wasStopped {
                 device.disk.stop(afterChanges: stop)
                 try hub.write { transaction in
-                    for id in 1...5 { try transaction.collection("cars").upsert(["_id": .int(Int64(id)), "stop": .int(Int64(stop))]) }
+                    for id in 1...5 {
+                        try transaction.collection("cars").upsert(["_id": .int(Int64(id)), "stop": .int(Int64(stop))])
+                    }
                 }
                 simulation.run(for: .seconds(3))
                 wasStopped = device.disk.isStopped
@@ -179,9 +181,12 @@ struct AbsenceScenarioTests {
             try hub.fill(21...300) { ["text": .string(String(repeating: "\($0)", count: 200))] }
             simulation.run(for: .seconds(120))
             try simulation.expect(try device.count() < 300, "the disk was not full")
-            let problems = try device.db.sync.status.peers.compactMap(\.lastProblem) + device.db.sync.status.connections.compactMap(\.lastProblem)
+            let problems =
+                try device.db.sync.status.peers.compactMap(\.lastProblem)
+                + device.db.sync.status.connections.compactMap(\.lastProblem)
             try simulation.expect(
-                problems.contains { $0.error.code == .diskFull }, "the status does not tell that the disk is full: \(problems)")
+                problems.contains { $0.error.code == .diskFull },
+                "the status does not tell that the disk is full: \(problems)")
             device.disk.byteLimit = nil
             try simulation.settle()
             try simulation.expectSame([hub, device], count: 300)
@@ -195,13 +200,15 @@ struct AbsenceScenarioTests {
             let device = devices[0]
             try device.subscribe("cars")
             try hub.start()
-            try hub.fill(1...3_000) { ["text": .string("\(simulation.random.next()) \(simulation.random.next())"), "n": .int(Int64($0))] }
-            simulation.network.conditions.bytesPerSecond = 10_000
+            try hub.fill(1...1_200) {
+                ["text": .string("\(simulation.random.next()) \(simulation.random.next())"), "n": .int(Int64($0))]
+            }
+            simulation.network.conditions.bytesPerSecond = 4_000
             try device.start()
             var interruptions = 0
             for turn in 0..<50 {
                 simulation.run(for: .milliseconds(Int64(simulation.number(200...900))))
-                if try device.count() < 3_000 { interruptions += 1 }
+                if try device.count() < 1_200 { interruptions += 1 }
                 if turn % 10 == 9 {
                     device.crash()
                     try device.start()
@@ -212,7 +219,7 @@ struct AbsenceScenarioTests {
             }
             try simulation.expect(interruptions > 10, "only \(interruptions) interruptions came in time")
             try simulation.settle()
-            try simulation.expectSame([hub, device], count: 3_000)
+            try simulation.expectSame([hub, device], count: 1_200)
         }
     }
 }

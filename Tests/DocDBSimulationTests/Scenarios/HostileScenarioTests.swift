@@ -121,7 +121,9 @@ struct HostileScenarioTests {
         }
     }
 
-    @Test("frames arrive with wrong bits: nothing traps, and the link is made anew", arguments: Scenario.seeds(usually: 4))
+    @Test(
+        "frames arrive with wrong bits: nothing traps, and the link is made anew", arguments: Scenario.seeds(usually: 4)
+    )
     func wrongBits(seed: UInt64) throws {
         try Scenario.run("wrong bits", seed) { simulation in
             let (hub, devices) = try simulation.addStar(2)
@@ -132,7 +134,8 @@ struct HostileScenarioTests {
             simulation.network.setConditions(conditions, from: hub, to: devices[0])
             try simulation.start()
             for turn in 0..<60 {
-                try simulation.pick([hub, devices[1]]).put(simulation.number(1...9), ["text": .string(String(repeating: "text", count: turn))])
+                try simulation.pick([hub, devices[1]]).put(
+                    simulation.number(1...9), ["text": .string(String(repeating: "text", count: turn))])
                 simulation.run(upTo: 1_000)
             }
             // What a peer that may write everything sends wrong is what it writes; so the device sends nothing here.
@@ -157,7 +160,8 @@ struct HostileScenarioTests {
             try damaged.put(simulation.number(1...50), ["last": 1])
             try damaged.db.store.write {
                 try $0.context.connection.execute(
-                    "UPDATE log SET data = zeroblob(length(data)) WHERE seq IN (SELECT seq FROM log ORDER BY seq DESC LIMIT 2)")
+                    "UPDATE log SET data = zeroblob(length(data)) WHERE seq IN (SELECT seq FROM log ORDER BY seq DESC LIMIT 2)"
+                )
             }
             simulation.auditor.expectDamage(of: damaged)
             try simulation.expect(!(try damaged.db.verify().isEmpty), "the damage is not found")

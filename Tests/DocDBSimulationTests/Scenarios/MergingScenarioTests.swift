@@ -125,7 +125,8 @@ struct MergingScenarioTests {
             try simulation.expectSame(peers, count: 1)
             let outer = try peers[2].find(1)?[path: "outer"]
             try simulation.expect(
-                outer == (isRemovedFirst ? ["edited": 2] : nil), "the later change has not won: \(String(describing: outer))")
+                outer == (isRemovedFirst ? ["edited": 2] : nil),
+                "the later change has not won: \(String(describing: outer))")
         }
     }
 
@@ -178,7 +179,8 @@ struct MergingScenarioTests {
             try peers[2].put(4, ["new": true])
             try simulation.settle()
             try simulation.expect(
-                try peers[0].json(4) == #"{"_id":4,"new":true}"#, "deleted fields came back: \(try peers[0].json(4) ?? "gone")")
+                try peers[0].json(4) == #"{"_id":4,"new":true}"#,
+                "deleted fields came back: \(try peers[0].json(4) ?? "gone")")
         }
     }
 }

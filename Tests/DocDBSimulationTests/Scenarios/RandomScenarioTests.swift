@@ -12,7 +12,8 @@ struct RandomScenarioTests {
         let count = simulation.number(2...5)
         let history: Int64? = simulation.number(0...3) == 0 ? 0 : nil
         for number in 0..<count {
-            _ = try simulation.addPeer("peer\(number)", skew: .milliseconds(Int64(simulation.number(-20_000...20_000)))) {
+            _ = try simulation.addPeer("peer\(number)", skew: .milliseconds(Int64(simulation.number(-20_000...20_000))))
+            {
                 $0.isKeeper = hasHub && number == 0
                 $0.historyByteCount = history
                 $0.durability = simulation.number(0...4) == 0 ? .full : .normal
@@ -45,7 +46,8 @@ struct RandomScenarioTests {
                 case 3 where isThere: try cars.update(id) { $0.unset("z") }
                 default:
                     try cars.upsert([
-                        "_id": .int(number), "x": .int(Int64(simulation.number(0...2))), "y": .int(Int64(simulation.number(0...1))),
+                        "_id": .int(number), "x": .int(Int64(simulation.number(0...2))),
+                        "y": .int(Int64(simulation.number(0...1))),
                     ])
                 }
             }
@@ -61,7 +63,8 @@ struct RandomScenarioTests {
         }
         switch simulation.number(0...99) {
         case ..<50: try write(peer, simulation)
-        case ..<55 where !peer.isKeeper: _ = try? peer.evict(simulation.number(1...5), force: simulation.number(0...4) == 0)
+        case ..<55 where !peer.isKeeper:
+            _ = try? peer.evict(simulation.number(1...5), force: simulation.number(0...4) == 0)
         case ..<60: peer.crash()
         case ..<65: peer.cutPower(simulation.pick([.losesUnsynchronized, .keepsSomeWrites, .tearsPages]))
         case ..<68: try peer.stop()

@@ -96,7 +96,8 @@ extension Simulation {
     func expectSame(_ peers: [SimulatedPeer], _ collection: String = "cars", count: Int? = nil) throws {
         let first = try peers[0].contents(collection)
         for peer in peers.dropFirst() {
-            try expect(try peer.contents(collection) == first, "\(peer.name) holds other documents than \(peers[0].name)")
+            try expect(
+                try peer.contents(collection) == first, "\(peer.name) holds other documents than \(peers[0].name)")
         }
         if let count { try expect(first.count == count, "there are \(first.count) documents, not \(count)") }
     }

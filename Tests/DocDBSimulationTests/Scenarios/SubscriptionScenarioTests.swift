@@ -10,16 +10,21 @@ struct SubscriptionScenarioTests {
             let (hub, devices) = try simulation.addStar(1)
             let device = devices[0]
             try simulation.start()
-            try hub.fill(1...400) { ["kind": .int(Int64($0 % 3)), "text": .string(String(repeating: "x", count: 300))] }
+            try hub.fill(1...400) {
+                ["kind": .int(Int64($0 % 3)), "text": .string(String(repeating: "x", count: 300))]
+            }
             simulation.network.conditions.bytesPerSecond = 60_000
             var subscription = try device.subscribe("cars", "kind == 0")
             for turn in 0..<12 {
                 simulation.run(upTo: 700)
-                let next = try device.subscribe("cars", simulation.pick(["kind == 0", "kind == 1", "kind >= 1", "true"]))
+                let next = try device.subscribe(
+                    "cars", simulation.pick(["kind == 0", "kind == 1", "kind >= 1", "true"]))
                 if simulation.number(0...3) > 0 { simulation.run(upTo: 20) }
                 device.cancel(subscription)
                 subscription = next
-                try hub.put(simulation.number(1...400), ["kind": .int(Int64(simulation.number(0...2))), "turn": .int(Int64(turn))])
+                try hub.put(
+                    simulation.number(1...400),
+                    ["kind": .int(Int64(simulation.number(0...2))), "turn": .int(Int64(turn))])
                 if turn == 6 { simulation.network.breakLinks(between: device, and: hub) }
             }
             try simulation.settle()
@@ -46,7 +51,8 @@ struct SubscriptionScenarioTests {
             try devices[0].put(3, ["note": "mine"])
             try simulation.settle()
             let held = try devices[0].db.collection("cars").findAll().sort("_id").ids()
-            let expected: [DocumentID] = policy == .keep ? [1, 2, 3, 4, 7, 8, 9, 10, 11, 12] : [1, 7, 8, 9, 10, 11, 12]
+            let expected: [DocumentID] =
+                policy == .keep ? [1, 2, 3, 4, 7, 8, 9, 10, 11, 12] : [1, 7, 8, 9, 10, 11, 12]
             try simulation.expect(held == expected, "with \(policy) the device holds \(held)")
             if policy == .keep {
                 try simulation.expect(
@@ -55,7 +61,9 @@ struct SubscriptionScenarioTests {
         }
     }
 
-    @Test("documents are evicted while changes of them come, and before theirs are acknowledged", arguments: Scenario.seeds)
+    @Test(
+        "documents are evicted while changes of them come, and before theirs are acknowledged",
+        arguments: Scenario.seeds)
     func evictions(seed: UInt64) throws {
         try Scenario.run("evictions", seed) { simulation in
             let (hub, devices) = try simulation.addStar(2)
@@ -157,7 +165,10 @@ struct SubscriptionScenarioTests {
                 switch number % 4 {
                 case 0: try devices[0].observe("cars") { try $0.find("_id == \(number)") }
                 case 1: try devices[0].observe("cars") { try $0.find("price > \(number)").sort("price").limit(5) }
-                case 2: try devices[0].observe("cars") { try $0.find("make == 'make\(number % 7)'").sort("_id", .descending) }
+                case 2:
+                    try devices[0].observe("cars") {
+                        try $0.find("make == 'make\(number % 7)'").sort("_id", .descending)
+                    }
                 default: try devices[0].observe("cars") { $0.findAll().sort("price").limit(3).offset(number % 20) }
                 }
             }

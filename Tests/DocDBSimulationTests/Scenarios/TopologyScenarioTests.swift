@@ -21,7 +21,9 @@ struct TopologyScenarioTests {
             try peers[2].put(11, ["make": "audi"])
             try peers[3].put(12, ["make": "audi"])
             try simulation.settle()
-            for id in 11...12 { try simulation.expect(try peers[0].find(id) != nil, "\(id) has not come round the ring") }
+            for id in 11...12 {
+                try simulation.expect(try peers[0].find(id) != nil, "\(id) has not come round the ring")
+            }
             // What nobody wants any more is not wanted for ever round the ring.
             peers[0].cancelAll()
             try simulation.settle()
@@ -43,7 +45,9 @@ struct TopologyScenarioTests {
             try simulation.start()
             for turn in 0..<30 {
                 let peer = simulation.pick(peers)
-                try peer.put(simulation.number(1...8), ["kind": .int(Int64(simulation.number(0...1))), "turn": .int(Int64(turn))])
+                try peer.put(
+                    simulation.number(1...8),
+                    ["kind": .int(Int64(simulation.number(0...1))), "turn": .int(Int64(turn))])
                 simulation.run(upTo: 300)
                 try simulation.auditor.check()
             }
