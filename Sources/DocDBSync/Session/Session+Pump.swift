@@ -132,6 +132,11 @@ extension Session {
     ) throws {
         output.finish()
         let number = provider.number
+        if isLast, provider.total == nil, plan.isReconciled || !isWhole || provider.isFirst {
+            provider.total = try countTotal(reader)
+        }
+        // Nothing is resumed from a place whose total is unknown: the place comes with the count, when all is quiet.
+        let isExact = isLast && provider.total != nil
         // A new position spares the peer from being offered again what it has sent itself.
         let isNeeded =
             plan.isReconciled || !isWhole || provider.isFirst && isOn(.resumeEnd)
@@ -141,8 +146,8 @@ extension Session {
         provider.unstatedCount += 1
         output.flight.through = isLast ? plan.position : nil
         provider.flights[provider.snapshot] = output.flight
-        if isLast { provider.statedPosition = plan.position }
-        if !isNeeded, output.contents.count == 1, !provider.isFirst {
+        if isExact { provider.statedPosition = plan.position }
+        if isExact, !isNeeded, output.contents.count == 1, !provider.isFirst {
             sendDocuments(
                 .commit(
                     CommitMessage(
@@ -161,7 +166,7 @@ extension Session {
             sendDocuments(.documents(DocumentsMessage(number: number, content: content)))
         }
         var end = End(number: number, position: nil, total: nil)
-        if isLast {
+        if isExact {
             let incarnation = try reader.incarnations().last?.id ?? []
             end.position = End.Position(incarnation: incarnation, sequence: plan.position)
             end.total = provider.total
@@ -191,23 +196,14 @@ extension Session {
         try sendAcknowledgements()
         // Whatever was committed since comes first.
         if flow.hasRoom, provider.request == nil, provider.plan == nil { try pump() }
-        guard let sent = provider.sent, provider.plan == nil, flow.isEmpty, let scope = provider.scope else { return }
+        guard let sent = provider.sent, provider.plan == nil, flow.isEmpty else { return }
         var isExact = false
         var incarnation: [UInt8] = []
         try replica.read { reader in
             guard reader.sequence == sent else { return }
             incarnation = try reader.incarnations().last?.id ?? []
             isExact = true
-            if provider.total == nil || !provider.wasRecounted {
-                scope.refresh()
-                var total = ScopeTotal()
-                try forEachMatch(scope, reader) { _, digest in
-                    total.count += 1
-                    total.sum.add(digest)
-                }
-                provider.total = total
-                provider.wasRecounted = true
-            }
+            if provider.total == nil || !provider.wasRecounted { provider.total = try countTotal(reader) }
         }
         guard isExact, let total = provider.total else { return }
         provider.unstatedCount = 0
@@ -221,6 +217,19 @@ extension Session {
         provider.flights[provider.snapshot] = Flight(through: sent, interestHash: subscriber.interestHash)
         send(.begin(Begin(number: number, snapshot: provider.snapshot)))
         send(.end(End(number: number, position: End.Position(incarnation: incarnation, sequence: sent), total: total)))
+    }
+
+    /// Counts what the peer has in scope at this moment.
+    private func countTotal(_ reader: any ReplicaReader) throws -> ScopeTotal {
+        var total = ScopeTotal()
+        guard let scope = provider.scope else { return total }
+        scope.refresh()
+        try forEachMatch(scope, reader) { _, digest in
+            total.count += 1
+            total.sum.add(digest)
+        }
+        provider.wasRecounted = true
+        return total
     }
 
     /// States the total at once where many snapshots have gone since it was last stated.

@@ -264,7 +264,7 @@ extension Session {
         }
         if position != nil { endReconciliation() }
         subscriber.hasJustReconciled = begin.isReconciled || begin.isChunk
-        report(position == nil ? .receiving : .current)
+        report(position == nil && begin.isChunk ? .receiving : .current)
         if !isOn(.acknowledgeDurable) { try sendAcknowledgements() }
         if let total, position != nil { try compare(total) }
         if !application.again.isEmpty { ask(for: application.again) }
