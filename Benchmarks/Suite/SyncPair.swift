@@ -44,9 +44,22 @@ final class SyncPair {
         for await status in hub.database.sync.statusUpdates where !status.isConnected { return }
     }
 
-    func reconnect() async throws {
+    /// Disconnects, and returns what it takes to connect again.
+    func reconnectionByteCount() async throws -> Int {
         try await disconnect()
+        let before = byteCount
         try await catchUp()
+        try await waitUntilQuiet()
+        return byteCount - before
+    }
+
+    /// Returns when no message has come for a while: when all is said that one event leads to.
+    func waitUntilQuiet() async throws {
+        var last = -1
+        while byteCount != last {
+            last = byteCount
+            try await Task.sleep(for: .milliseconds(200))
+        }
     }
 
     /// Returns when the hub knows that the device, a keeper, holds all documents.
