@@ -23,6 +23,18 @@ import Testing
         #expect(try PresenceCoding.decode(PresenceCoding.encode([])) == [])
     }
 
+    @Test("the ids of the two stores of a link are left out, and mean nothing elsewhere")
+    func leavesOutKnownIDs() throws {
+        let records = [
+            Self.record(1, sequence: 7, neighbours: [2, 3]), Self.record(3, sequence: 8, neighbours: [1, 2]),
+        ]
+        let bytes = PresenceCoding.encode(records, from: Self.id(1), to: Self.id(2))
+        // One record's peer and two neighbours.
+        #expect(PresenceCoding.encode(records).count - bytes.count == 3 * 16)
+        #expect(try PresenceCoding.decode(bytes, from: Self.id(1), to: Self.id(2)) == records)
+        #expect(throws: PresenceCoding.Malformed.self) { try PresenceCoding.decode(bytes) }
+    }
+
     @Test("news with any byte changed, cut or added are refused or read, and never trap", arguments: 0..<8)
     func hostile(_ seed: Int) {
         var random = SeededNumbers(seed: UInt64(seed))

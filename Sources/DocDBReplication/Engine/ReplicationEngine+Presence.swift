@@ -15,9 +15,12 @@ extension ReplicationEngine {
     func receiveExtra(_ kind: UInt64, _ bytes: [UInt8], _ connection: Connection) {
         // Kinds that only newer versions know are passed over.
         guard kind == ExtraKind.presence else { return }
-        guard let records = try? PresenceCoding.decode(bytes) else {
+        guard var records = try? PresenceCoding.decode(bytes, from: connection.peerID, to: ownID) else {
             return tell(
                 connection, .close(code: CloseCode.protocolError, message: "news of presence do not decode; update"))
+        }
+        for index in records.indices where records[index].peer == connection.peerID {
+            records[index].fillIn(from: connection.hello)
         }
         let now = executor.monotonicNanoseconds
         let heard = presence.receive(records, link: connection.number, now: now)
@@ -64,10 +67,28 @@ extension ReplicationEngine {
         guard isRunning else { return }
         let established = sortedConnections.filter(\.isEstablished)
         for connection in established {
-            let news = presence.takeNews(
+            var news = presence.takeNews(
                 link: connection.number, peer: connection.peerID, linkCount: established.count)
+            for index in news.indices where news[index].peer == ownID { news[index].leaveOutHello() }
             guard !news.isEmpty else { continue }
-            tell(connection, .extra(kind: ExtraKind.presence, PresenceCoding.encode(news)))
+            let bytes = PresenceCoding.encode(news, from: ownID, to: connection.peerID)
+            tell(connection, .extra(kind: ExtraKind.presence, bytes))
         }
+    }
+}
+
+extension PresenceRecord {
+    /// Leaves out what a hello has told the peer who gets the record.
+    fileprivate mutating func leaveOutHello() {
+        name = ""
+        operatingSystem = ""
+        softwareVersion = ""
+    }
+
+    fileprivate mutating func fillIn(from hello: Hello) {
+        let limit = ReplicationLimits.nameByteCount
+        if name.isEmpty { name = hello.name.cut(toByteCount: limit) }
+        if operatingSystem.isEmpty { operatingSystem = hello.operatingSystem.cut(toByteCount: limit) }
+        if softwareVersion.isEmpty { softwareVersion = hello.softwareVersion.cut(toByteCount: limit) }
     }
 }

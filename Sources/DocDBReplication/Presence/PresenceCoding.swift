@@ -4,19 +4,26 @@ import DocDBCore
 ///
 /// ```text
 /// news      = [* record]
-/// record    = [peer: bytes .size 16, sequence: uint, name: text, system: text, software: text, keeper: bool, [* neighbour]]
-/// neighbour = [peer: bytes .size 16, kind: uint, since: uint]
+/// record    = [peer, sequence: uint, name: text, system: text, software: text, keeper: bool, [* neighbour]]
+/// neighbour = [peer, kind: uint, since: uint]
+/// peer      = bytes .size 16 / bytes .size 0
 /// ```
+///
+/// What both sides of a link know is empty: the ids of the two stores, the sender's as a record's peer and the receiver's
+/// as a neighbour, and the texts of the sender's own record, which its hello has told.
 package enum PresenceCoding {
     /// Why bytes of presence were not taken.
     package struct Malformed: Error {}
 
-    package static func encode(_ records: [PresenceRecord]) -> [UInt8] {
+    /// Encodes records for a link between two stores, where they are named.
+    package static func encode(
+        _ records: [PresenceRecord], from sender: [UInt8]? = nil, to receiver: [UInt8]? = nil
+    ) -> [UInt8] {
         var buffer = ByteBuffer(capacity: 64 + records.count * 96)
         buffer.appendCBORHead(major: CBOR.Major.array, UInt64(records.count))
         for record in records {
             buffer.appendCBORHead(major: CBOR.Major.array, 7)
-            buffer.appendCBOR(bytes: record.peer)
+            buffer.appendCBOR(bytes: record.peer == sender ? [] : record.peer)
             buffer.appendCBORHead(major: CBOR.Major.unsigned, record.sequence)
             buffer.appendCBOR(record.name)
             buffer.appendCBOR(record.operatingSystem)
@@ -25,7 +32,7 @@ package enum PresenceCoding {
             buffer.appendCBORHead(major: CBOR.Major.array, UInt64(record.neighbours.count))
             for neighbour in record.neighbours {
                 buffer.appendCBORHead(major: CBOR.Major.array, 3)
-                buffer.appendCBOR(bytes: neighbour.peer)
+                buffer.appendCBOR(bytes: neighbour.peer == receiver ? [] : neighbour.peer)
                 buffer.appendCBORHead(major: CBOR.Major.unsigned, neighbour.kind.rawValue)
                 buffer.appendCBORHead(major: CBOR.Major.unsigned, neighbour.sinceNanoseconds)
             }
@@ -34,14 +41,16 @@ package enum PresenceCoding {
     }
 
     /// Reads news; every bound is checked, and nothing is reserved beyond the bytes at hand.
-    package static func decode(_ bytes: [UInt8]) throws(Malformed) -> [PresenceRecord] {
+    package static func decode(
+        _ bytes: [UInt8], from sender: [UInt8]? = nil, to receiver: [UInt8]? = nil
+    ) throws(Malformed) -> [PresenceRecord] {
         do {
             return try bytes.withUnsafeBytes { bytes in
                 var cursor = ByteCursor(bytes)
                 let count = try array(&cursor)
                 guard count <= ReplicationLimits.presencePeerCount else { throw Malformed() }
                 var records: [PresenceRecord] = []
-                for _ in 0..<count { records.append(try record(&cursor)) }
+                for _ in 0..<count { records.append(try record(&cursor, sender, receiver)) }
                 guard cursor.remaining == 0 else { throw Malformed() }
                 return records
             }
@@ -50,9 +59,11 @@ package enum PresenceCoding {
         }
     }
 
-    private static func record(_ cursor: inout ByteCursor) throws -> PresenceRecord {
+    private static func record(
+        _ cursor: inout ByteCursor, _ sender: [UInt8]?, _ receiver: [UInt8]?
+    ) throws -> PresenceRecord {
         guard try array(&cursor) == 7 else { throw Malformed() }
-        var record = PresenceRecord(peer: try peer(&cursor), sequence: try unsigned(&cursor))
+        var record = PresenceRecord(peer: try peer(&cursor, orEmpty: sender), sequence: try unsigned(&cursor))
         record.name = try text(&cursor)
         record.operatingSystem = try text(&cursor)
         record.softwareVersion = try text(&cursor)
@@ -64,7 +75,7 @@ package enum PresenceCoding {
             guard try array(&cursor) == 3 else { throw Malformed() }
             record.neighbours.append(
                 PresenceRecord.Neighbour(
-                    peer: try peer(&cursor), kind: .init(rawValue: try unsigned(&cursor)),
+                    peer: try peer(&cursor, orEmpty: receiver), kind: .init(rawValue: try unsigned(&cursor)),
                     sinceNanoseconds: try unsigned(&cursor)))
         }
         return record
@@ -81,8 +92,10 @@ package enum PresenceCoding {
         return argument
     }
 
-    private static func peer(_ cursor: inout ByteCursor) throws -> [UInt8] {
-        guard case .bytes(let bytes) = try cursor.readCBORItem(), bytes.count == 16 else { throw Malformed() }
+    private static func peer(_ cursor: inout ByteCursor, orEmpty known: [UInt8]?) throws -> [UInt8] {
+        guard case .bytes(let bytes) = try cursor.readCBORItem() else { throw Malformed() }
+        if bytes.isEmpty, let known { return known }
+        guard bytes.count == 16 else { throw Malformed() }
         return [UInt8](bytes)
     }
 
