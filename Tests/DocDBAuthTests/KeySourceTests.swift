@@ -14,9 +14,9 @@ private final class KeyServer: Sendable {
         var arrival: CheckedContinuation<Void, Never>?
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
-    init(_ answer: String?, isHeld: Bool = false) { state = Mutex(State(answer: answer, gate: isHeld ? [] : nil)) }
+    init(_ answer: String?, isHeld: Bool = false) { state = Lock(State(answer: answer, gate: isHeld ? [] : nil)) }
 
     var callCount: Int { state.withLock { $0.callCount } }
 

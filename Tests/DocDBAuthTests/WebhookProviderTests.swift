@@ -165,7 +165,7 @@ struct WebhookProviderTests {
             (0, 500, 1, Outcome(.providerUnavailable, "status")), (1, 503, 2, Outcome(.providerUnavailable, "status")),
         ]
         for (failures, status, calls, expected) in cases {
-            let count = Mutex(0)
+            let count = Lock(0)
             let result = await outcome {
                 try await provider.answer(token: "t", appID: "a", now: vectorTime) { request in
                     #expect(request.url == "https://auth.example/check")

@@ -1,3 +1,4 @@
+import DocDBCore
 import DocDBSimulation
 import Synchronization
 import Testing
@@ -6,7 +7,7 @@ import Testing
 struct SimulatedTimeTests {
     /// Notes what happened, in order.
     final class Journal: Sendable {
-        private let entries = Mutex<[String]>([])
+        private let entries = Lock<[String]>([])
         func note(_ entry: String) { entries.withLock { $0.append(entry) } }
         var all: [String] { entries.withLock { $0 } }
     }

@@ -116,9 +116,9 @@ struct CommitObservationTests {
             var isEviction = false
             var isInvisible = false
         }
-        let commits = Mutex<[[Heard]]>([])
-        let returned = Mutex<[[Int64]]>([])
-        let closeCount = Mutex(0)
+        let commits = Lock<[[Heard]]>([])
+        let returned = Lock<[[Int64]]>([])
+        let closeCount = Lock(0)
 
         func didCommit(_ changes: CommittedChanges) -> ObservedCollections? {
             let heard = changes.changes.map {

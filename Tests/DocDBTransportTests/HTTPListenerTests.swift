@@ -95,7 +95,7 @@ struct HTTPListenerTests {
 
     @Test("Only the first of requests sent at once is answered, and the connection closes")
     func pipelining() async throws {
-        let count = Mutex(0)
+        let count = Lock(0)
         let network = try network { _, respond in
             count.withLock { $0 += 1 }
             respond(.text(200, "yes"))

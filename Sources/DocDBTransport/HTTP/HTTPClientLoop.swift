@@ -12,12 +12,12 @@ final class HTTPClientLoop: @unchecked Sendable {
         var cancelled: [HTTPTransfer] = []
     }
 
-    private let inbox = Mutex(Inbox())
+    private let inbox = Lock(Inbox())
     private let multi: OpaquePointer
     // Of the loop's thread.
     private var transfers: [UnsafeMutableRawPointer: (HTTPTransfer, Completion)] = [:]
 
-    private static let running = Mutex<HTTPClientLoop?>(nil)
+    private static let running = Lock<HTTPClientLoop?>(nil)
     /// The longest sleep while there is nothing to do, in milliseconds; being woken ends it.
     private static let idleMilliseconds: Int32 = 600_000
     private static let busyMilliseconds: Int32 = 1000

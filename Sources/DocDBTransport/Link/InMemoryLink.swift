@@ -1,4 +1,5 @@
 package import Dispatch
+import DocDBCore
 import Synchronization
 
 /// One end of a link within this process, with the semantics of one over a network.
@@ -24,16 +25,16 @@ package final class InMemoryLink: Link {
     }
 
     package let info: LinkInfo
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let queue: DispatchQueue
     private let lowWaterByteCount: Int
     // Set once, before the pair is handed out; the cycle of the two ends is cut when they have closed.
-    private let other = Mutex<InMemoryLink?>(nil)
+    private let other = Lock<InMemoryLink?>(nil)
 
     private init(isInitiator: Bool, queue: DispatchQueue, frameByteLimit: Int, lowWaterByteCount: Int) {
         info = LinkInfo(
             kind: .inMemory, isInitiator: isInitiator, remoteAddress: "in memory", isLoopback: true)
-        state = Mutex(State(frameByteLimit: frameByteLimit))
+        state = Lock(State(frameByteLimit: frameByteLimit))
         self.queue = queue
         self.lowWaterByteCount = lowWaterByteCount
     }

@@ -64,7 +64,7 @@ final class ServiceLoop: @unchecked Sendable {
         }
     }
 
-    private let inbox = Mutex(Inbox())
+    private let inbox = Lock(Inbox())
 
     /// The service thread; set before anyone can ask.
     private var thread = pthread_self()
@@ -95,7 +95,7 @@ final class ServiceLoop: @unchecked Sendable {
 
     static var currentSeconds: Int64 { Int64(lws_now_usecs() / 1_000_000) }
 
-    private static let running = Mutex<ServiceLoop?>(nil)
+    private static let running = Lock<ServiceLoop?>(nil)
 
     /// The process's loop, which is started with the first call.
     ///
@@ -238,7 +238,7 @@ extension ServiceLoop {
 
 /// A result that another thread waits for.
 private final class ResultBox<T: Sendable>: Sendable {
-    private let value = Mutex<T?>(nil)
+    private let value = Lock<T?>(nil)
     private let done = DispatchSemaphore(value: 0)
 
     func put(_ value: T) {

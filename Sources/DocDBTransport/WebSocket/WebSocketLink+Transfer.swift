@@ -1,4 +1,5 @@
 import CWebSockets
+import DocDBCore
 import Synchronization
 
 #if canImport(Glibc)

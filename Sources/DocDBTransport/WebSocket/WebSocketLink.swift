@@ -1,4 +1,5 @@
 import CWebSockets
+import DocDBCore
 import Synchronization
 
 /// A link over a WebSocket.
@@ -22,7 +23,7 @@ final class WebSocketLink: Link, @unchecked Sendable {
     }
 
     let info: LinkInfo
-    let outgoing: Mutex<Outgoing>
+    let outgoing: Lock<Outgoing>
     let loop: ServiceLoop
     let options: LinkOptions
 
@@ -47,7 +48,7 @@ final class WebSocketLink: Link, @unchecked Sendable {
         self.loop = loop
         self.options = options
         lastReceived = loop.now
-        outgoing = Mutex(Outgoing(frameByteLimit: options.frameByteLimit))
+        outgoing = Lock(Outgoing(frameByteLimit: options.frameByteLimit))
         // Nothing is read before there is someone to hear of it.
         lws_rx_flow_control(handle, 0)
     }

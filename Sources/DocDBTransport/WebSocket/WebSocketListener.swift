@@ -18,7 +18,7 @@ package final class WebSocketListener: Listener {
     private let options: ListenOptions
     private let loop: ServiceLoop
     private let scope: TransportScope
-    private let state = Mutex(State.idle)
+    private let state = Lock(State.idle)
 
     init(_ options: ListenOptions, loop: ServiceLoop, scope: TransportScope) {
         self.options = options

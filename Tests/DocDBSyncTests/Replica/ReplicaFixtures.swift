@@ -33,7 +33,7 @@ final class ReplicaPlace: Sendable {
 /// A clock that moves only when told to.
 final class ReplicaClock: Sendable {
     static let start: UInt64 = 1_800_000_000_000_000_000
-    private let time = Mutex(start)
+    private let time = Lock(start)
     var now: UInt64 { time.withLock { $0 } }
     func advance(seconds: UInt64) { time.withLock { $0 += seconds * 1_000_000_000 } }
 }

@@ -101,7 +101,7 @@ struct StoreReplicaTests {
 
     @Test("keeps a document that a merge makes too large, and reports it")
     func keepsOversized() throws {
-        let reported = Mutex<[DocDBError.Code]>([])
+        let reported = Lock<[DocDBError.Code]>([])
         let replica = try ReplicaPlace().open { _ in
         } report: { error in
             reported.withLock { $0.append(error.code) }

@@ -20,7 +20,7 @@ final class Recorder: LinkHandler {
         var continuation: CheckedContinuation<State, Never>
     }
 
-    private let state = Mutex<(State, [Waiting])>((State(), []))
+    private let state = Lock<(State, [Waiting])>((State(), []))
     private let keepsFrames: Bool
     private let onFrame: (@Sendable (any Link, [UInt8]) -> Void)?
 
@@ -73,7 +73,7 @@ final class Recorder: LinkHandler {
 
 /// A value that comes later, once or more often.
 final class Inbox<Value: Sendable>: Sendable {
-    private let state = Mutex<([Value], [CheckedContinuation<Value, Never>])>(([], []))
+    private let state = Lock<([Value], [CheckedContinuation<Value, Never>])>(([], []))
 
     func put(_ value: Value) {
         let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
