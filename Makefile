@@ -29,7 +29,7 @@ simulate: setup ## Run the simulated scenarios; SEEDS=100, or SEED=7 SCENARIO="p
 		swift test --disable-xctest --filter ScenarioTests
 
 # The suites in which threads meet; TESTS=. runs all.
-TESTS ?= Live|Observ|GroupCommit|Snapshot|StoreLock|ReadOnly|Backup|SharedResults|Window|ResultPlace|FailedCommit
+TESTS ?= Live|Observ|GroupCommit|SnapshotTests|StoreLock|ReadOnly|Backup|FailedCommit|Sync[A-Z]|ReplicationTests|TransportTests
 
 sanitize: setup ## Run tests under the thread and the address sanitizer; TESTS="Live" chooses them
 	swift test --disable-xctest --scratch-path .build/thread --sanitize=thread \
