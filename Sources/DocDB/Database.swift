@@ -27,6 +27,8 @@ import Synchronization
 ///    `misuse`. Documents, values and ids stay valid.
 public final class Database: Sendable {
     package let store: Store
+    /// The logins of the database; nil where its identity has none.
+    let authentication: DatabaseAuthentication?
     let replication: DatabaseSync
 
     /// Opens the database at a path, and creates it where there is none and the options allow that.
@@ -43,13 +45,16 @@ public final class Database: Sendable {
     ///   `readOnly` where the options say so, and `misuse` where the database has replicated under another kind of identity
     ///   that an offline playground would betray.
     public init(at path: String, options: Options = Options(), identity: Identity? = nil) throws {
-        let authenticator = try identity?.makeAuthenticator()
+        let authentication = try identity?.makeAuthentication(path: path)
+        let authenticator = try authentication?.authenticator ?? identity?.makeAuthenticator()
         var stored = options.stored
         stored.peerKey = authenticator?.peerKey ?? []
         let store = try Store(path: path, options: stored)
         self.store = store
+        self.authentication = authentication
         replication = try DatabaseSync(
-            store: store, identity: identity, authenticator: authenticator, world: options.syncWorld)
+            store: store, identity: identity, authenticator: authenticator, authentication: authentication,
+            world: options.syncWorld)
         store.withReplication { [replication] in $0 = ReplicationHandle(replication) }
     }
 

@@ -21,6 +21,8 @@ extension DocDBError.Code {
     public static let grantRevoked = Self("grantRevoked")
     /// A grant is older than one that this peer has seen of the same user.
     public static let grantSuperseded = Self("grantSuperseded")
+    /// Somebody else logs in than the user whose documents the database holds.
+    public static let anotherUser = Self("anotherUser")
     /// A peer did not prove that it holds its key.
     public static let proofFailed = Self("proofFailed")
 }

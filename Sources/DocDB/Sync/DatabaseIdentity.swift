@@ -21,6 +21,7 @@ extension Database {
         enum Kind {
             case playground(Reach)
             case sharedKey([UInt8])
+            case online(OnlineIdentity)
             case custom(any SessionAuthenticator, LinkPolicy)
         }
 
@@ -57,6 +58,13 @@ extension Database {
             Identity(appID: authenticator.appID, kind: .custom(authenticator, policy))
         }
 
+        /// The logins of a database with the online identity; nil for other identities.
+        func makeAuthentication(path: String) throws -> DatabaseAuthentication? {
+            guard case .online(let identity) = kind else { return nil }
+            return try DatabaseAuthentication(identity, appID: appID, path: path)
+        }
+
+        /// The authenticator of an identity without logins.
         func makeAuthenticator() throws(DocDBError) -> any SessionAuthenticator {
             guard !appID.isEmpty, appID.utf8.count <= Self.appIDByteCount else {
                 throw DocDBError(
@@ -65,6 +73,8 @@ extension Database {
             return switch kind {
             case .playground: PlaygroundAuthenticator(appID: appID)
             case .sharedKey(let key): try SharedKeyAuthenticator(appID: appID, key: key)
+            case .online:
+                throw DocDBError(.misuse, "the authenticator of the online identity comes with its logins")
             case .custom(let authenticator, _): authenticator
             }
         }
@@ -73,6 +83,7 @@ extension Database {
             switch kind {
             case .playground(let reach): LinkPolicy(permitsNetwork: reach == .network, requiresTLS: false)
             case .sharedKey: LinkPolicy(permitsNetwork: true, requiresTLS: true)
+            case .online: LinkPolicy(permitsNetwork: true, requiresTLS: true)
             case .custom(_, let policy): policy
             }
         }

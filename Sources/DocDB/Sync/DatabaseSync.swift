@@ -30,19 +30,25 @@ public final class DatabaseSync: Sendable {
     private let made: ReplicationEngine?
     let store: Store
     private let identityKind: String?
+    private let authentication: DatabaseAuthentication?
     private let settings = Lock(SyncConfiguration())
 
     init(
-        store: Store, identity: Database.Identity?, authenticator: (any SessionAuthenticator)?, world: SyncWorld?
+        store: Store, identity: Database.Identity?, authenticator: (any SessionAuthenticator)?,
+        authentication: DatabaseAuthentication?, world: SyncWorld?
     ) throws {
         self.store = store
         identityKind = authenticator?.kind
+        self.authentication = authentication
         guard let identity, let authenticator else {
             made = nil
             return
         }
         try Self.check(identity, store)
         let world = world ?? .live()
+        if let authentication {
+            settings.withLock { $0.connect = [authentication.address.syncURL] }
+        }
         let replica = try StoreReplica(store)
         made = ReplicationEngine(
             ReplicationEnvironment(
@@ -59,6 +65,7 @@ public final class DatabaseSync: Sendable {
                     try store.endObserving(by: router)
                     return 0
                 }, disabledRules: world.disabledRules, protocolVersions: world.protocolVersions))
+        if let made { authentication?.attach(made, http: world.http) }
     }
 
     /// The engine of a database that has an identity.
@@ -98,6 +105,7 @@ public final class DatabaseSync: Sendable {
         engine.configure(configuration.replication)
         try Self.note(identityKind, store)
         try engine.start()
+        authentication?.syncDidStart()
     }
 
     /// Ends all sessions in order and returns when that is done, after ten seconds at most; does nothing where
@@ -125,6 +133,7 @@ public final class DatabaseSync: Sendable {
     /// Ends replication for good, when the database closes.
     func close() {
         stop()
+        authentication?.close()
         made?.endObserving()
     }
 

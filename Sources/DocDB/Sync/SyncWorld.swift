@@ -9,6 +9,8 @@ package struct SyncWorld: Sendable {
     package var executor: any ReplicationExecutor
     package var connector: any Connector
     package var makeListener: @Sendable (ReplicationConfiguration.ListenAddress) throws -> any Listener
+    /// How logins reach the hub.
+    package var http: any HTTPFetching = HTTPClient()
     /// Rules of the protocol that are left out, for simulations that must fail.
     package var disabledRules: Set<SyncRule> = []
     /// The versions of the protocol to claim; nil for those that this code speaks.

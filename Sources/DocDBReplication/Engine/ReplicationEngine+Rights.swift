@@ -38,4 +38,13 @@ extension ReplicationEngine {
             }
         }
     }
+
+    /// Whether replication has been started and not stopped.
+    package var isReplicating: Bool { lifecycle.withLock { $0.phase == .running } }
+
+    /// Does something on the executor after a time, in place of what was scheduled by this before.
+    package func scheduleAuthentication(afterNanoseconds wait: UInt64, _ work: @escaping @Sendable () -> Void) {
+        executor.schedule(
+            key: TimerKey.authentication, atNanoseconds: executor.monotonicNanoseconds &+ wait, work)
+    }
 }

@@ -98,6 +98,7 @@ package final class ReplicationEngine: @unchecked Sendable {
         static let presence: UInt64 = 1
         static let status: UInt64 = 2
         static let stop: UInt64 = 3
+        static let authentication: UInt64 = 4
         static let firstFree: UInt64 = 15
     }
 

@@ -1,0 +1,34 @@
+import DocDBAuth
+import DocDBCore
+
+/// What a database keeps beside its grant: whose it is, and what must never go back.
+struct AuthenticationMemory: Equatable {
+    /// The user whose documents the database holds; nil before the first login, and after a logout that cleaned up.
+    var owner: String?
+    /// The latest time that is known.
+    var latest = UnixTime(seconds: 0)
+    /// The highest permission epoch seen of each user.
+    var epochs: [String: Int64] = [:]
+
+    private static let name = "memory"
+
+    init() {}
+
+    init(_ storage: any CredentialStorage) throws {
+        guard let bytes = try storage.load(Self.name) else { return }
+        guard let members = try? StrictJSON.object(bytes), let time = members["latest"]?.intValue,
+            case .object(let epochs) = members["epochs"]
+        else { throw DocDBError(.invalidGrant, "what is kept of logins is damaged; remove the credentials and log in") }
+        owner = members["owner"]?.stringValue
+        latest = UnixTime(seconds: time)
+        self.epochs = epochs.compactMapValues(\.intValue)
+    }
+
+    func save(_ storage: any CredentialStorage) throws {
+        var members: [String: Value] = [
+            "latest": .int(latest.seconds), "epochs": .object(epochs.mapValues { .int($0) }),
+        ]
+        if let owner { members["owner"] = .string(owner) }
+        try storage.save(Self.name, try StrictJSON.text(members))
+    }
+}

@@ -1,0 +1,52 @@
+import DocDBCore
+
+extension Database {
+    /// The logins of the database: logging in and out, and the status.
+    ///
+    /// - Precondition: The database was opened with the identity ``Identity/onlineWithAuthentication(appID:hub:delegate:storage:rootKeys:)``.
+    public var auth: DatabaseAuthentication {
+        guard let authentication else {
+            preconditionFailure("the database was not opened with the online identity, so nobody logs in to it")
+        }
+        return authentication
+    }
+}
+
+/// What the online identity is made of.
+struct OnlineIdentity: Sendable {
+    var hub: String
+    var delegate: WeakDelegate
+    var storage: (any CredentialStorage)?
+    var rootKeys: [[UInt8]]
+}
+
+extension Database.Identity {
+    /// The identity of users who log in at a hub: the hub says who may read and write what, and until when.
+    ///
+    /// Each database has a key of its own, which it proves to hold; ``Database/auth`` logs in. Unless
+    /// ``DatabaseSync/configuration`` names other URLs, the database connects to the hub.
+    ///
+    /// ```swift
+    /// let db = try Database(
+    ///     at: "cars.docdb",
+    ///     identity: .onlineWithAuthentication(appID: "com.example.cars", hub: "https://hub.example.com", delegate: flow))
+    /// try db.sync.start()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - appID: the name of the app, as in the hub's configuration.
+    ///   - hub: the hub's URL, such as `https://hub.example.com`; `http` on this machine only.
+    ///   - delegate: is asked for logins; it is not kept.
+    ///   - storage: where key and grant are kept; files beside the database, `NAME.credentials`, unless given.
+    ///   - rootKeys: the app's public root keys, 32 bytes each, as `docdb-hub keys new` prints them. Without any, those that
+    ///     the hub names at a login are taken, which its TLS certificate vouches for.
+    public static func onlineWithAuthentication(
+        appID: String, hub: String, delegate: (any AuthenticationDelegate)? = nil,
+        storage: (any CredentialStorage)? = nil, rootKeys: [[UInt8]] = []
+    ) -> Database.Identity {
+        Database.Identity(
+            appID: appID,
+            kind: .online(
+                OnlineIdentity(hub: hub, delegate: WeakDelegate(delegate), storage: storage, rootKeys: rootKeys)))
+    }
+}

@@ -1,0 +1,97 @@
+import DocDBAuth
+import DocDBCore
+import DocDBReplication
+import DocDBSync
+import Synchronization
+
+// The status as time passes, and when the app is asked for a login.
+extension DatabaseAuthentication {
+    private enum Notice {
+        case required
+        case remind(secondsRemaining: Int)
+    }
+
+    /// The time that grants are judged by, in nanoseconds since 1970.
+    func now(_ state: State) -> UInt64 {
+        guard let engine = state.engine else { return 0 }
+        return authenticator.judgedNanoseconds(
+            at: SessionTime(
+                monotonicNanoseconds: engine.executor.monotonicNanoseconds,
+                wallNanoseconds: engine.executor.wallNanoseconds))
+    }
+
+    /// Replication has been started: without a grant, a login is required.
+    func syncDidStart() {
+        state.withLock { $0.hasRequired = false }
+        update()
+    }
+
+    /// A session with the hub ended because the grant was revoked: it is worth nothing any more.
+    func grantWasRevoked(at time: UInt64) {
+        let isMeant = state.withLock { state in
+            // What was revoked may be the grant before.
+            guard state.credentials != nil, time > state.adoptedTime else { return false }
+            state.credentials = nil
+            state.schedule = nil
+            state.hasRequired = false
+            state.status = .unauthenticated(reason: "the hub has revoked the grant; log in again")
+            return true
+        }
+        guard isMeant else { return }
+        authenticator.presentNothing()
+        try? storage.save(Self.credentialsName, nil)
+        update(isForced: true)
+    }
+
+    /// Works out the status, tells of it where it is another, asks for a login where that is due, and sets the next time.
+    func update(isForced: Bool = false) {
+        let engine = state.withLock { $0.engine }
+        engine?.executor.enqueue { [weak self] in self?.updateOnExecutor(isForced: isForced) }
+    }
+
+    private func updateOnExecutor(isForced: Bool) {
+        let (engine, status, hasChanged, notice, wake) = state.withLock { state in
+            let now = now(state)
+            let former = state.status
+            let isRunning = state.engine?.isReplicating ?? false
+            var notice: Notice?
+            var wake: UInt64?
+            switch state.schedule?.step(now: now) {
+            case .wait(let time): wake = time
+            case .remind(let seconds):
+                if isRunning, !state.isLoggingIn { notice = .remind(secondsRemaining: seconds) }
+                if case .wait(let time)? = state.schedule?.step(now: now) { wake = time }
+            case .expire: state.status = .expired
+            case nil: break
+            }
+            if let grant = state.credentials?.grant, wake != nil {
+                state.status = .authenticated(
+                    userID: grant.userID, expiresAt: HybridTime(rawValue: grant.expiresAt.nanoseconds))
+            }
+            if !state.status.isAuthenticated, isRunning, !state.isLoggingIn, !state.hasRequired {
+                if now >= state.retryTime {
+                    state.hasRequired = true
+                    notice = .required
+                } else {
+                    wake = state.retryTime
+                }
+            }
+            return (state.engine, state.status, isForced || state.status != former, notice, wake.map { ($0, now) })
+        }
+        if let engine, let (time, now) = wake {
+            engine.scheduleAuthentication(afterNanoseconds: time > now ? time - now : 1) { [weak self] in
+                self?.updateOnExecutor(isForced: false)
+            }
+        }
+        if hasChanged {
+            observers.tell(status)
+            delegate.delegate?.authenticationStatusDidChange(authenticator: self)
+        }
+        switch notice {
+        case .required: delegate.delegate?.authenticationRequired(authenticator: self)
+        case .remind(let seconds):
+            delegate.delegate?.authenticationExpiringSoon(authenticator: self, secondsRemaining: seconds)
+        case nil: break
+        }
+    }
+}

@@ -1,0 +1,282 @@
+import DocDBAuth
+public import DocDBCore
+import DocDBReplication
+import DocDBSync
+import DocDBTransport
+import Synchronization
+
+/// The logins of a database with the online identity: ``Database/auth``.
+///
+/// A login sends a token of an identity provider to the hub, which answers with a grant: what this database may read and
+/// write, until when. The grant survives restarts. When it expires, replication stops and local work goes on; a new login
+/// resumes it, and one before then changes nothing but the end.
+///
+/// ```swift
+/// let info = try await db.auth.login(token: token, provider: "auth0")
+/// for await status in db.auth.statusUpdates { show(status.isAuthenticated ? home : login) }
+/// ```
+public final class DatabaseAuthentication: Sendable {
+    struct State {
+        var credentials: Credentials?
+        var memory = AuthenticationMemory()
+        var status = AuthenticationStatus.unauthenticated(reason: "nobody has logged in")
+        var schedule: AuthenticationSchedule?
+        var engine: ReplicationEngine?
+        var http: any HTTPFetching = HTTPClient()
+        /// Ends the watch for revocations.
+        var token: ObserverToken?
+        /// When the present grant came, in nanoseconds since 1970.
+        var adoptedTime: UInt64 = 0
+        var isLoggingIn = false
+        /// Whether the delegate was told that a login is required, since there last was a grant.
+        var hasRequired = false
+        /// Logins in a row that failed without an answer.
+        var failureCount = 0
+        /// When the delegate may be asked again after such a failure, in nanoseconds since 1970.
+        var retryTime: UInt64 = 0
+    }
+
+    let authenticator: OnlineAuthenticator
+    let address: HubAddress
+    let storage: any CredentialStorage
+    let pinnedRoots: [PeerPublicKey]
+    let delegate: WeakDelegate
+    let state: Lock<State>
+    let observers = Observers<AuthenticationStatus>()
+
+    /// The name of the grant in its storage.
+    static let credentialsName = "grant"
+
+    init(_ identity: OnlineIdentity, appID: String, path: String) throws {
+        var path = path
+        while path.count > 1, path.last == "/" { path.removeLast() }
+        let storage = identity.storage ?? CredentialFiles(directory: path + ".credentials")
+        let pair = try PeerKeyPair.loadOrGenerate(in: StoredPeerKey(storage: storage))
+        var state = State()
+        state.memory = try AuthenticationMemory(storage)
+        pinnedRoots = try identity.rootKeys.map { try PeerPublicKey(bytes: $0) }
+        authenticator = OnlineAuthenticator(
+            pair: pair, verifier: GrantVerifier(appID: appID, roots: pinnedRoots), epochs: state.memory.epochs,
+            floor: TimeFloor(latest: state.memory.latest))
+        if let stored = try storage.load(Self.credentialsName) {
+            // Damaged ones, or those of another app, are as none: a login gives new ones.
+            if let credentials = try? Credentials(
+                storedForm: stored, appID: appID, peer: pair.publicKey, pinnedRoots: pinnedRoots)
+            {
+                try authenticator.present(credentials, now: credentials.grant.issuedAt)
+                state.credentials = credentials
+                state.schedule = AuthenticationSchedule(credentials.grant)
+            } else {
+                state.status = .unauthenticated(reason: "the stored grant cannot be used; log in again")
+            }
+        }
+        self.storage = storage
+        address = try HubAddress(identity.hub)
+        delegate = WeakDelegate(identity.delegate.delegate)
+        self.state = Lock(state)
+    }
+
+    /// Begins to keep time, once the database's replication is there.
+    func attach(_ engine: ReplicationEngine, http: any HTTPFetching) {
+        let token = engine.statusObservers.add { [weak self] status in
+            let revoked = status.dials.compactMap(\.lastError).filter { $0.error.context["close"] == CloseCode.revoked }
+            if let time = revoked.map(\.wallNanoseconds).max() { self?.grantWasRevoked(at: time) }
+        }
+        state.withLock { state in
+            state.engine = engine
+            state.http = http
+            state.token = token
+        }
+        update()
+    }
+
+    /// Ends for good, when the database closes.
+    func close() {
+        try? remember()
+        observers.end()
+    }
+
+    /// Whether somebody is logged in.
+    public var status: AuthenticationStatus { state.withLock { $0.status } }
+
+    /// The status as it changes, beginning with the present one; a busy consumer gets the newest.
+    public var statusUpdates: SyncUpdates<AuthenticationStatus> {
+        SyncUpdates { [self] in
+            let (stream, continuation) = AsyncStream.makeStream(
+                of: AuthenticationStatus.self, bufferingPolicy: .bufferingNewest(1))
+            let token = observers.add({ continuation.yield($0) }, onEnd: { continuation.finish() })
+            continuation.yield(status)
+            return (stream, token)
+        }
+    }
+
+    /// What the provider told of the user at the login; null where nobody is logged in, or it told nothing.
+    public var clientInfo: Value { state.withLock { $0.credentials?.grant.clientInfo ?? .null } }
+
+    /// Who logged in last and may do so again: `provider|subject`.
+    public var userID: String? { state.withLock { $0.memory.owner } }
+
+    // MARK: Logging in
+
+    /// Logs in with a token of an identity provider, or renews the grant, also while replication runs.
+    ///
+    /// - Parameters:
+    ///   - token: what the provider gave; it goes to the hub alone, and is kept nowhere.
+    ///   - provider: the provider's name in the hub's configuration.
+    /// - Returns: what the provider tells of the user; null where that is nothing.
+    /// - Throws: `DocDBError` with the code `authenticationFailed`, `invalidToken`, `tokenExpired`,
+    ///   `invalidPermissions` or `grantRevoked` where the hub refuses, `providerUnavailable` where it or the provider cannot
+    ///   answer, `limitReached` after too many logins, `connectionFailed`, `timedOut` or `certificateRejected` where the hub
+    ///   cannot be reached; `anotherUser` where the database holds another user's documents; `misuse` while another login
+    ///   is under way.
+    @discardableResult
+    public func login(token: String, provider: String) async throws -> Value {
+        let isFirst = state.withLock { state in
+            defer { state.isLoggingIn = true }
+            return !state.isLoggingIn
+        }
+        guard isFirst else { throw DocDBError(.misuse, "a login is under way; wait for its end") }
+        do {
+            let accepted = try await request(token, provider)
+            try adopt(accepted)
+        } catch {
+            failed(error)
+            throw error
+        }
+        return clientInfo
+    }
+
+    /// Logs in, and calls `completion` once that has succeeded or failed.
+    public func login(
+        token: String, provider: String, completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        Task {
+            do { completion(.success(try await login(token: token, provider: provider))) } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    private func request(_ token: String, _ provider: String) async throws -> LoginAnswer.Accepted {
+        let pair = authenticator.pair
+        let appID = authenticator.appID
+        guard case .nonce(let nonce) = try await post(LoginRequest.nonceRequest(appID: appID)) else {
+            throw DocDBError(.providerUnavailable, "the hub gave no nonce; check the hub's URL")
+        }
+        let body = try LoginRequest.loginRequest(
+            appID: appID, provider: provider, token: token, nonce: nonce, pair: pair)
+        guard case .accepted(let accepted) = try await post(body) else {
+            throw DocDBError(.providerUnavailable, "the hub gave no grant; check the hub's URL")
+        }
+        return accepted
+    }
+
+    private func post(_ body: [UInt8]) async throws -> LoginAnswer {
+        let (http, engine) = state.withLock { ($0.http, $0.engine) }
+        let request = HTTPClientRequest(
+            url: address.loginURL, method: "POST", headers: ["content-type": "application/json"], body: body,
+            trust: engine?.nextConfiguration.trust ?? .system)
+        let response = try await http.send(
+            request, limits: HTTPClientLimits(responseByteCount: LoginAnswer.byteLimit, timeoutSeconds: 30))
+        let answer = try LoginAnswer(status: response.status, body: response.body)
+        if case .refused(let refused) = answer { throw refused.error }
+        return answer
+    }
+
+    /// Checks what a login gave, keeps it, and has running sessions go on under it.
+    private func adopt(_ accepted: LoginAnswer.Accepted) throws {
+        let epochs = authenticator.memory.epochs
+        let credentials = try Credentials(
+            accepted, appID: authenticator.appID, peer: authenticator.pair.publicKey, pinnedRoots: pinnedRoots,
+            highestEpoch: { epochs[$0] })
+        let user = credentials.grant.userID
+        if let owner = state.withLock({ $0.memory.owner }), owner != user {
+            throw DocDBError(
+                .anotherUser,
+                "the database holds another user's documents; log out with a clean-up first, or use another database")
+        }
+        try storage.save(Self.credentialsName, credentials.storedForm())
+        try authenticator.present(credentials, now: accepted.time)
+        authenticator.resetTime(to: accepted.time)
+        let engine = state.withLock { state in
+            state.credentials = credentials
+            state.adoptedTime = state.engine?.executor.wallNanoseconds ?? 0
+            state.memory.owner = user
+            state.schedule = AuthenticationSchedule(credentials.grant)
+            state.isLoggingIn = false
+            state.hasRequired = false
+            state.failureCount = 0
+            state.retryTime = 0
+            return state.engine
+        }
+        try remember()
+        update()
+        engine?.grantRenewed()
+    }
+
+    private func failed(_ error: any Error) {
+        let code = (error as? DocDBError)?.code
+        let isTransient =
+            code.map { [.providerUnavailable, .connectionFailed, .timedOut, .limitReached].contains($0) } ?? false
+        state.withLock { state in
+            state.isLoggingIn = false
+            state.failureCount = isTransient ? min(state.failureCount + 1, 6) : 0
+            if isTransient {
+                // 2, 4, 8 seconds and so on, up to about a minute.
+                state.retryTime = now(state) &+ (UInt64(1) << UInt64(state.failureCount)) &* 1_000_000_000
+                state.schedule?.putOff(until: state.retryTime)
+            }
+            // While an earlier grant is valid, a login that failed changes nothing.
+            if !state.status.isAuthenticated, state.status != .expired {
+                state.status = .unauthenticated(reason: (error as? DocDBError)?.message ?? "the login failed")
+            }
+            if isTransient { state.hasRequired = false }
+        }
+        update(isForced: true)
+    }
+
+    // MARK: Logging out
+
+    /// Stops replication, forgets the grant, and runs a clean-up, which usually evicts what the user had.
+    ///
+    /// ```swift
+    /// try await db.auth.logout { try cars.findAll().evict(force: true) }
+    /// ```
+    ///
+    /// - Parameter cleanup: after it another user may log in. Without one, only the same user may.
+    /// - Throws: what `cleanup` throws, or `storageFailed`; replication has stopped and the grant is gone then, too.
+    public func logout(cleanup: (@Sendable () throws -> Void)? = nil) async throws {
+        let engine = state.withLock { $0.engine }
+        if let engine { await withCheckedContinuation { continuation in engine.stop { continuation.resume() } } }
+        authenticator.presentNothing()
+        state.withLock { state in
+            state.credentials = nil
+            state.schedule = nil
+            state.hasRequired = true
+            state.status = .unauthenticated(reason: "logged out")
+        }
+        update(isForced: true)
+        try storage.save(Self.credentialsName, nil)
+        guard let cleanup else { return }
+        try cleanup()
+        state.withLock { $0.memory.owner = nil }
+        try remember()
+    }
+
+    /// Keeps what must never go back.
+    func remember() throws {
+        let known = authenticator.memory
+        let memory = state.withLock { state in
+            state.memory.epochs = known.epochs
+            state.memory.latest = known.latest
+            return state.memory
+        }
+        try memory.save(storage)
+    }
+}
+
+extension AuthenticationSchedule {
+    init(_ grant: Grant) {
+        self.init(issued: grant.issuedAt.nanoseconds, expires: grant.expiresAt.nanoseconds)
+    }
+}
