@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "DocDB", targets: ["DocDB"]),
         .library(name: "DocDBSimulation", targets: ["DocDBSimulation"]),
         .executable(name: "docdb-inspect", targets: ["docdb-inspect"]),
+        .executable(name: "docdb-hub", targets: ["docdb-hub"]),
         .executable(name: "benchmarks", targets: ["benchmarks"]),
     ],
     targets: [
@@ -97,6 +98,13 @@ let package = Package(
         .executableTarget(
             name: "docdb-inspect", dependencies: ["DocDBInspect"], swiftSettings: settings),
         .target(
+            name: "DocDBHub",
+            dependencies: [
+                "DocDB", "DocDBReplication", "DocDBAuth", "DocDBSync", "DocDBTransport", "DocDBStorage", "DocDBCore",
+            ],
+            swiftSettings: settings),
+        .executableTarget(name: "docdb-hub", dependencies: ["DocDBHub"], swiftSettings: settings),
+        .target(
             name: "BenchmarkSuite", dependencies: ["DocDB", "DocDBReplication", "DocDBSync", "CSQLite", "CCrypto"],
             path: "Benchmarks/Suite",
             swiftSettings: settings),
@@ -139,6 +147,12 @@ let package = Package(
             dependencies: ["DocDBSimulation", "DocDB", "DocDBSync", "DocDBStorage", "DocDBCore"],
             swiftSettings: settings),
         .testTarget(name: "DocDBInspectTests", dependencies: ["DocDBInspect", "DocDB"], swiftSettings: settings),
+        .testTarget(
+            name: "DocDBHubTests",
+            dependencies: [
+                "DocDBHub", "DocDB", "DocDBReplication", "DocDBAuth", "DocDBSync", "DocDBTransport", "DocDBCore",
+            ],
+            swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,171 @@
+import Dispatch
+package import DocDB
+import DocDBAuth
+import DocDBCore
+package import DocDBReplication
+import DocDBStorage
+import DocDBSync
+package import DocDBTransport
+import Synchronization
+
+/// A hub: a database that keeps everything, replicates with whom it has granted that, and logs users in.
+package final class Hub: Sendable {
+    private let files: HubFiles
+    private let ledger: HubLedger
+    private let authenticator: OnlineAuthenticator
+    private let log: HubLog
+    private let clock: @Sendable () -> UInt64
+    private let transport: WebSocketTransport
+    private let service: HubService
+    private let metricsListener: WebSocketListener?
+    package let db: Database
+    private let refusals = Lock<ObserverToken?>(nil)
+    private let watch = Lock<Watch?>(nil)
+
+    private struct Watch: @unchecked Sendable {
+        // Unchecked: dispatch sources may be used from any thread.
+        let timer: any DispatchSourceTimer
+    }
+
+    /// How often revocations by other processes are looked for, in milliseconds.
+    private static let watchMilliseconds = 400
+
+    /// Opens a hub's store and keys.
+    ///
+    /// - Parameters:
+    ///   - listen: where; another address than loopback needs a certificate, or a configuration that permits plain
+    ///     connections by name.
+    ///   - http: what webhooks are asked by.
+    package init(
+        files: HubFiles, configuration: HubConfiguration, listen: ReplicationConfiguration.ListenAddress, log: HubLog,
+        http: any HTTPFetching = HTTPClient(), executor: any ReplicationExecutor = DispatchExecutor()
+    ) throws {
+        try files.prepare()
+        let keys = try HubKeys.load(files)
+        guard keys.appID == configuration.appID else {
+            throw DocDBError(.invalidConfiguration, "the hub's keys are for another app than its configuration")
+        }
+        let clock: @Sendable () -> UInt64 = { executor.wallNanoseconds }
+        let now = UnixTime(nanoseconds: clock())
+        let key = try keys.current(now: now)
+        let ledger = try HubLedger(files)
+        let authenticator = OnlineAuthenticator(
+            pair: key.pair, verifier: try keys.verifier(now: now), epochs: ledger.epochs,
+            bindsChannel: configuration.bindsChannel)
+        try authenticator.present(hub: key.certificate, now: now)
+        let login = LoginService(configuration, keys: keys, ledger: ledger, http: http, clock: clock)
+        let service = HubService(
+            login, authenticator, log: log, servesMetrics: configuration.metrics == nil && listen.isLoopback,
+            monotonic: { executor.monotonicNanoseconds })
+        let transport = try WebSocketTransport()
+        (self.files, self.ledger, self.authenticator, self.log, self.clock) = (files, ledger, authenticator, log, clock)
+        (self.transport, self.service) = (transport, service)
+        metricsListener = configuration.metrics.map { address in
+            var options = ListenOptions(host: address.host, port: address.port)
+            options.acceptsLinks = false
+            options.requestHandler = { service.answerMetrics($0, $1) }
+            return transport.listener(options)
+        }
+        var options = Database.Options()
+        options.clock = clock
+        options.syncWorld = Self.world(configuration, transport, executor, service)
+        let policy = LinkPolicy(permitsNetwork: true, requiresTLS: !configuration.permitsPlainNetwork)
+        db = try Database(at: files.store, options: options, identity: .custom(authenticator, policy: policy))
+        db.sync.configuration.listen = SyncConfiguration.Listen(
+            address: listen.host, port: listen.port, certificateFile: listen.certificateFile, keyFile: listen.keyFile)
+        db.sync.configuration.isKeeper = true
+        db.sync.configuration.wantsEverything = true
+        db.sync.configuration.peerName = configuration.name
+        db.sync.configuration.connectionLimit = configuration.connectionLimit
+        for provider in configuration.providers where provider.isForDevelopmentOnly {
+            log.note(.warning, "provider for development only", ["provider": .string(provider.name)])
+        }
+    }
+
+    private static func world(
+        _ configuration: HubConfiguration, _ transport: WebSocketTransport, _ executor: any ReplicationExecutor,
+        _ service: HubService
+    ) -> SyncWorld {
+        SyncWorld(executor: executor, connector: transport) { address in
+            var options = ListenOptions(host: address.host, port: address.port)
+            if let certificate = address.certificateFile, let key = address.keyFile {
+                options.identity = TLSIdentity(certificateFile: certificate, keyFile: key)
+            }
+            options.allowedOrigins = configuration.allowedOrigins
+            options.allowedHosts = configuration.allowedHosts
+            options.requestBodyByteCount = LoginRequest.byteLimit
+            options.requestHandler = { service.answer($0, $1) }
+            return transport.listener(options)
+        }
+    }
+
+    /// Begins to listen.
+    ///
+    /// - Throws: `connectionRejected` where plain connections from other machines would be let in, and what listening throws.
+    package func start() throws {
+        try readRevocations()
+        service.engine.withLock { [engine = db.sync.engine] in $0 = engine }
+        let token = db.sync.engine.apartObservers.add { [service] news in
+            if !news.isSettled, news.document.side == .here {
+                service.metrics.countRefusal("\(news.document.code)")
+            }
+        }
+        refusals.withLock { $0 = token }
+        try db.sync.start()
+        try metricsListener?.start { $0.close(.refused("metrics only")) }
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "docdb.hub"))
+        timer.setEventHandler { [weak self] in self?.watchRevocations() }
+        timer.schedule(
+            deadline: .now(), repeating: .milliseconds(Self.watchMilliseconds), leeway: .milliseconds(50))
+        timer.activate()
+        let watching = Watch(timer: timer)
+        watch.withLock { $0 = watching }
+        var facts: [String: Value] = ["address": .string(address.map { "\($0)" } ?? "")]
+        if let metrics = metricsListener?.boundAddress { facts["metrics"] = .string("\(metrics)") }
+        log.note(.info, "listening", facts)
+    }
+
+    /// Where the hub listens; nil until it does.
+    package var address: SocketAddress? { db.sync.engine.status.listening }
+    package var metricsAddress: SocketAddress? { metricsListener?.boundAddress }
+
+    /// Ends all sessions in order, moves the write-ahead log into the database, and closes it.
+    package func stop() throws {
+        watch.withLock { watch in
+            watch?.timer.cancel()
+            watch = nil
+        }
+        metricsListener?.stop()
+        db.sync.stop()
+        refusals.withLock { $0 = nil }
+        service.engine.withLock { $0 = nil }
+        _ = try db.checkpoint()
+        try db.close()
+        log.note(.info, "stopped")
+    }
+
+    private func watchRevocations() {
+        do { try readRevocations() } catch {
+            log.note(
+                .error, "revocations cannot be read",
+                ["reason": .string("\((error as? DocDBError)?.code.description ?? "unknown")")])
+        }
+    }
+
+    /// Reads what `docdb-hub revoke` has added, and ends the sessions that it ends.
+    private func readRevocations() throws {
+        let now = UnixTime(nanoseconds: clock())
+        let news = try ledger.readRevocations(try HubKeys.load(files).verifier(now: now), now: now)
+        for revocation in news {
+            try authenticator.revoke(revocation.text, now: now)
+            if case .user(let user) = revocation.subject {
+                // Sessions whose grant was issued later, after a new login, are ended too, and begin anew at once.
+                db.sync.engine.endSessions(code: CloseCode.revoked, message: "the grant was revoked; log in again") {
+                    _, rights in
+                    rights.userID.map { ExactString($0) == user } ?? false
+                }
+            }
+        }
+        if !news.isEmpty { log.note(.info, "revoked", ["count": .int(Int64(news.count))]) }
+    }
+}

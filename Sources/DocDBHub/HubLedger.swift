@@ -1,0 +1,93 @@
+package import DocDBAuth
+package import DocDBCore
+import Synchronization
+
+/// What a hub keeps of its users: the permission epoch of each, and the revocations. Files that only grow, line by line.
+package final class HubLedger: Sendable {
+    private struct State {
+        var epochs: [ExactString: PermissionEpoch] = [:]
+        var revocations = RevocationList()
+        /// How many lines of revocations were read.
+        var revocationCount = 0
+    }
+
+    private let files: HubFiles
+    private let state = Lock(State())
+
+    /// Reads what there is.
+    package init(_ files: HubFiles) throws(DocDBError) {
+        self.files = files
+        var epochs: [ExactString: PermissionEpoch] = [:]
+        for line in try HubFiles.lines(files.epochs) {
+            guard let members = try? StrictJSON.object(line), let user = members["user"]?.stringValue,
+                let number = members["epoch"]?.intValue, number >= 0,
+                let hash = members["hash"]?.stringValue.flatMap(Base64URL.decode)
+            else {
+                throw DocDBError(.corrupted, "the file \(files.epochs) is damaged; restore it from a backup")
+            }
+            epochs[ExactString(user)] = PermissionEpoch(number: number, hash: hash)
+        }
+        state.withLock { [epochs] in $0.epochs = epochs }
+    }
+
+    /// The epoch of a user's permissions, which is written before it is returned where it is a new one.
+    package func epoch(of userID: String, _ permissions: BoundPermissions) throws(DocDBError) -> PermissionEpoch {
+        let result = state.withLock { state in
+            Result { () throws(DocDBError) -> PermissionEpoch in
+                let former = state.epochs[ExactString(userID)]
+                let epoch = try PermissionEpoch.following(former, permissions)
+                if epoch != former {
+                    try HubFiles.append(
+                        try StrictJSON.text([
+                            "user": .string(userID), "epoch": .int(epoch.number),
+                            "hash": .string(Base64URL.encode(epoch.hash)),
+                        ]), to: files.epochs)
+                    state.epochs[ExactString(userID)] = epoch
+                }
+                return epoch
+            }
+        }
+        return try result.get()
+    }
+
+    /// The epochs of all users.
+    package var epochs: [String: Int64] {
+        state.withLock { state in
+            var epochs: [String: Int64] = [:]
+            for (user, epoch) in state.epochs { epochs[user.text] = epoch.number }
+            return epochs
+        }
+    }
+
+    package var revocations: RevocationList { state.withLock { $0.revocations } }
+
+    /// Reads revocations that were added to the file since, by this process or another, and returns them.
+    ///
+    /// - Throws: `invalidGrant` where one was not signed by this hub.
+    package func readRevocations(_ verifier: GrantVerifier, now: UnixTime) throws(DocDBError) -> [Revocation] {
+        let lines = try HubFiles.lines(files.revocations)
+        let result = state.withLock { state in
+            Result { () throws(DocDBError) -> [Revocation] in
+                var news: [Revocation] = []
+                for line in lines.dropFirst(state.revocationCount) {
+                    let revocation = try verifier.verify(revocation: String(decoding: line, as: UTF8.self))
+                    if try state.revocations.add(revocation, now: now) { news.append(revocation) }
+                    state.revocationCount += 1
+                }
+                return news
+            }
+        }
+        return try result.get()
+    }
+
+    /// Revokes what was granted to a user until now, and appends that to the file.
+    package func revoke(
+        user: String, _ keys: HubKeys, now: UnixTime
+    ) throws(DocDBError) {
+        _ = try readRevocations(try keys.verifier(now: now), now: now)
+        let issuer = try GrantIssuer(appID: keys.appID, keys: keys.keys)
+        let sequence = state.withLock { $0.revocations.highestSequence } + 1
+        let revocation = try issuer.revoke(.user(ExactString(user)), sequence: sequence, now: now)
+        try HubFiles.append(Array(revocation.text.utf8), to: files.revocations)
+    }
+}
