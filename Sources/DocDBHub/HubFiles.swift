@@ -39,7 +39,7 @@ package struct HubFiles: Sendable {
         var content: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            let count = systemRead(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure("read", path) }
             if count == 0 { return content }
@@ -85,7 +85,7 @@ package struct HubFiles: Sendable {
             var offset = 0
             while offset < buffer.count {
                 guard let base = buffer.baseAddress else { return true }
-                let count = Glibc.write(descriptor, base + offset, buffer.count - offset)
+                let count = systemWrite(descriptor, base + offset, buffer.count - offset)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { return false }
                 offset += count
@@ -98,4 +98,14 @@ package struct HubFiles: Sendable {
         DocDBError(
             .storageFailed, "cannot \(action) \(path): \(String(cString: strerror(errno))); check path and permissions")
     }
+}
+
+/// `read` of the system, which a method's name hides.
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(descriptor, bytes, count)
+}
+
+/// `write` of the system.
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
 }
