@@ -33,7 +33,7 @@ final class LiveWindow: LiveTarget {
         var nextConsumer = 0
         /// The newest commit that the rows loaded at first include.
         var loadedSequence: Int64 = 0
-        /// Commits that came while loading, and those whose many changes are left to the consumer's thread.
+        /// Commits that came while loading, and those whose changes are left to the consumer's thread.
         var waiting: [(sequence: Int64, changes: [LiveChange])] = []
         var waitingChangeCount = 0
         /// Whether the store has closed: what is pending is still taken, then its queries end.
@@ -49,6 +49,8 @@ final class LiveWindow: LiveTarget {
     }
 
     let definition: QueryDefinition
+    /// Whether each change is visible, so that it can wake consumers without being applied.
+    private let showsAll: Bool
     private let engine: LiveEngine
     private let state: Lock<State>
     /// Serialises takes: of two consumers the second waits while the first reads the store.
@@ -56,6 +58,7 @@ final class LiveWindow: LiveTarget {
 
     init(_ definition: QueryDefinition, engine: LiveEngine, store: Store) throws {
         self.definition = definition
+        showsAll = definition.limit == nil && definition.offset == 0
         self.engine = engine
         state = Lock(
             State(
@@ -104,10 +107,13 @@ final class LiveWindow: LiveTarget {
     /// Whether a consumer has gone, or has taken all that a closed store left.
     func hasEnded(_ consumer: Int) -> Bool { state.withLock { $0.consumers[consumer] == nil } }
 
-    /// Whether the next take reads the store.
+    /// Whether the next take reads the store, or has much to merge.
     var readsNext: Bool {
         state.withLock {
-            $0.phase == .empty || $0.phase == .live && ($0.results.window.neededRefill != nil || !$0.waiting.isEmpty)
+            $0.phase == .empty
+                || $0.phase == .live
+                    && ($0.results.window.neededRefill != nil || $0.waitingChangeCount > WindowLimits.mostSingleChanges
+                        || !showsAll && !$0.waiting.isEmpty)
         }
     }
 
@@ -145,7 +151,7 @@ final class LiveWindow: LiveTarget {
             case .loading: state.waiting.append((sequence, changes))
             case .live:
                 guard sequence > state.loadedSequence else { return }
-                if changes.count > WindowLimits.mostSingleChanges || !state.waiting.isEmpty {
+                if showsAll || changes.count > WindowLimits.mostSingleChanges || !state.waiting.isEmpty {
                     Self.postpone(changes, sequence: sequence, in: &state)
                 } else {
                     Self.apply(changes, to: &state)
@@ -159,12 +165,19 @@ final class LiveWindow: LiveTarget {
 
     /// The most changes that wait for the consumer, unless more rows are held.
     private static let mostWaitingChanges = 16_384
+    /// The most commits that wait for the consumer, so that a slow one keeps few versions of a document.
+    private static let mostWaitingCommits = 64
 
     /// Leaves changes to the next take, so that the writer need not merge them; where too many wait, they are applied.
+    ///
+    /// Rows of which a consumer has a snapshot are copied by the first change, a part of them each time; that is most of
+    /// what a small commit costs where there are many windows.
     private static func postpone(_ changes: [LiveChange], sequence: Int64, in state: inout State) {
         state.waiting.append((sequence, changes))
         state.waitingChangeCount += changes.count
-        if state.waitingChangeCount > max(mostWaitingChanges, state.results.window.heldCount) {
+        if state.waiting.count > mostWaitingCommits
+            || state.waitingChangeCount > max(mostWaitingChanges, state.results.window.heldCount)
+        {
             applyWaiting(to: &state)
         }
     }
@@ -176,7 +189,7 @@ final class LiveWindow: LiveTarget {
     }
 
     private static func forgetWaiting(_ state: inout State) {
-        state.waiting = []
+        state.waiting.removeAll(keepingCapacity: state.waiting.count <= mostWaitingCommits)
         state.waitingChangeCount = 0
     }
 
