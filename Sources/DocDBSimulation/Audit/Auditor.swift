@@ -42,6 +42,7 @@ public final class Auditor {
     /// What each peer held when it was looked at last.
     private var known: [Int: [AuditedKey: VersionVector]] = [:]
     private var lossyPeers: Set<Int> = []
+    private var evictingPeers: Set<Int> = []
     private let names = FieldNames()
     private var damagedPeers: Set<Int> = []
     /// Whether acknowledged writes may be lost, as a keeper was set back.
@@ -122,6 +123,9 @@ public final class Auditor {
         }
     }
 
+    /// A peer evicts documents, which may come back older, from somebody who knows less.
+    func noteEviction(_ peer: SimulatedPeer) { evictingPeers.insert(peer.number) }
+
     /// A peer has lost writes, or was set back: what it holds may be older than before.
     func noteLoss(_ peer: SimulatedPeer) {
         known[peer.number] = nil
@@ -174,7 +178,9 @@ public final class Auditor {
         let documents = try peer.auditedDocuments()
         for (key, document) in documents.sorted(by: { $0.key < $1.key }) {
             try check(document, key, peer)
-            if let before = known[peer.number]?[key], !before.isCovered(by: document.covered) {
+            if !evictingPeers.contains(peer.number), let before = known[peer.number]?[key],
+                !before.isCovered(by: document.covered)
+            {
                 throw simulation.failure(4, "\(peer.name) has gone back in \(key)")
             }
         }

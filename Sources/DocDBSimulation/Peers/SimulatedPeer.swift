@@ -182,6 +182,7 @@ public final class SimulatedPeer: @unchecked Sendable {
         _ collection: String, _ predicate: String = "true", whenLeaving policy: SyncSubscription.LeavingPolicy = .keep
     ) throws -> PeerSubscription {
         let subscription = PeerSubscription(collection, predicate, policy)
+        if policy == .evict { simulation.auditor.noteEviction(self) }
         subscriptions.append(subscription)
         if let openDatabase { try subscription.begin(openDatabase) }
         return subscription
@@ -197,6 +198,13 @@ public final class SimulatedPeer: @unchecked Sendable {
     public func cancel(_ subscription: PeerSubscription) {
         subscription.cancel()
         subscriptions.removeAll { $0 === subscription }
+    }
+
+    /// Evicts a document; the auditor takes note of it.
+    @discardableResult
+    public func evict(_ collection: String, _ id: DocumentID, force: Bool = false) throws -> Bool {
+        simulation.auditor.noteEviction(self)
+        return try db.collection(collection).evict(id, force: force)
     }
 
     /// Observes a query, now and after each start; the auditor checks each event and the results.

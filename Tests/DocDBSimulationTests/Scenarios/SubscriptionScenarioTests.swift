@@ -193,6 +193,6 @@ struct SubscriptionScenarioTests {
 extension SimulatedPeer {
     @discardableResult
     func evict(_ id: Int, force: Bool = false) throws -> Bool {
-        try db.collection("cars").evict(DocumentID(Int64(id)), force: force)
+        try evict("cars", DocumentID(Int64(id)), force: force)
     }
 }
