@@ -23,7 +23,10 @@ struct HistoryAuditor {
     mutating func forgetLost(_ peer: HistoryPeer, _ before: ModelReplica.Storage, _ peers: [HistoryPeer]) {
         for (reference, document) in before.documents {
             for stamp in (operations[document.id] ?? [:]).keys
-            where Self.covers(document.state, stamp) && stamp.actor == before.actor {
+            where Self.covers(document.state, stamp)
+                && written.contains(where: { $0.peer == peer.name && $0.id == document.id && $0.stamp == stamp })
+            {
+                // The actor may be an earlier one: a new one that was lost, too.
                 if let now = peer.replica.storage.documents[reference]?.state, Self.covers(now, stamp) { continue }
                 let isHeld = peers.contains { other in
                     other !== peer && Self.state(of: document.id, other).map { Self.covers($0, stamp) } ?? false
