@@ -34,6 +34,8 @@ extension Session {
         provider.mustWalk = true
         provider.total = nil
         provider.isFirst = true
+        // An offer for the old interest is dropped.
+        apart.retried = [:]
         effects.append(.scope(scope.scope))
     }
 
