@@ -115,6 +115,13 @@ final class ClientConnection: ServiceConnection {
                 "\(url.hostHeader) does not agree on TLS 1.3; check that it serves wss on this port")
         }
         if text.isEmpty || text.hasPrefix("Unable to connect") { return unreachable }
+        // Over libuv the library says the same of a port that refuses and of a server that hangs up.
+        if text.hasPrefix("closed before established") {
+            return DocDBError(
+                .connectionFailed,
+                "cannot connect to \(url.hostHeader): nothing listens there, or what does closes without an answer; "
+                    + "check host and port, and that the server runs")
+        }
         return DocDBError(
             .connectionFailed,
             "\(url.hostHeader) was reached and does not answer as a WebSocket server; check host, port and path")
