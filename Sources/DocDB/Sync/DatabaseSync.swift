@@ -3,6 +3,7 @@ import DocDBCore
 package import DocDBReplication
 import DocDBStorage
 import DocDBSync
+import DocDBTransport
 import Synchronization
 
 /// The replication of one database: ``Database/sync``.
@@ -32,6 +33,9 @@ public final class DatabaseSync: Sendable {
     private let identityKind: String?
     private let authentication: DatabaseAuthentication?
     private let settings = Lock(SyncConfiguration())
+    private let networkWatch = Lock<NetworkWatch?>(nil)
+    /// Whether it works over the machine's own network.
+    private let isLive: Bool
 
     init(
         store: Store, identity: Database.Identity?, authenticator: (any SessionAuthenticator)?,
@@ -40,6 +44,7 @@ public final class DatabaseSync: Sendable {
         self.store = store
         identityKind = authenticator?.kind
         self.authentication = authentication
+        isLive = world == nil
         guard let identity, let authenticator else {
             made = nil
             return
@@ -105,6 +110,7 @@ public final class DatabaseSync: Sendable {
         engine.configure(configuration.replication)
         try Self.note(identityKind, store)
         try engine.start()
+        watchNetwork(engine)
         authentication?.syncDidStart()
     }
 
@@ -115,6 +121,7 @@ public final class DatabaseSync: Sendable {
     /// end may wait for that write.
     public func stop() {
         guard let engine = made else { return }
+        networkWatch.withLock { $0 = nil }
         guard (try? store.checkMayClose()) != nil else { return engine.stop() }
         let done = DispatchSemaphore(value: 0)
         engine.stop { done.signal() }
@@ -124,11 +131,22 @@ public final class DatabaseSync: Sendable {
     /// Ends all sessions in order; the task is suspended until that is done.
     public func stop() async {
         guard let engine = made else { return }
+        networkWatch.withLock { $0 = nil }
         await withCheckedContinuation { continuation in engine.stop { continuation.resume() } }
     }
 
-    /// Tries all URLs again at once: for apps that learn that the network has come back.
+    /// Tries all URLs again at once: for apps that know better than the system that the network has come back.
+    ///
+    /// Not needed otherwise: while replication runs, changes of the machine's interfaces, addresses and routes do the same.
     public func networkDidChange() { made?.nudge() }
+
+    /// Tries all URLs at once when the network changes; in a world of its own there is no such thing.
+    private func watchNetwork(_ engine: ReplicationEngine) {
+        guard isLive else { return }
+        networkWatch.withLock { watch in
+            if watch == nil { watch = NetworkWatch { [weak engine] in engine?.nudge() } }
+        }
+    }
 
     /// Ends replication for good, when the database closes.
     func close() {
