@@ -6,7 +6,7 @@ import DocDBTransport
 import Foundation
 import Testing
 
-@Suite("A hub over loopback", .timeLimit(.minutes(1)))
+@Suite("A hub over loopback", .timeLimit(.minutes(10)))
 struct HubTests {
     private func ids(_ db: Database) throws -> Set<String> {
         Set(try db.collection("cars").findAll().documents().map(\.id.description))

@@ -2,7 +2,7 @@ import DocDB
 import DocDBInspect
 import Testing
 
-@Suite("The peers command", .timeLimit(.minutes(1)))
+@Suite("The peers command", .timeLimit(.minutes(10)))
 struct PeersCommandTests {
     @Test("a store that has met nobody lists nobody")
     func nobody() throws {

@@ -2,7 +2,7 @@ import DocDBCore
 import DocDBReplication
 import Testing
 
-@Suite("The executor over a dispatch queue", .timeLimit(.minutes(1))) struct DispatchExecutorTests {
+@Suite("The executor over a dispatch queue", .timeLimit(.minutes(10))) struct DispatchExecutorTests {
     @Test("runs work in order, timers when their time has come, and what was cancelled or replaced never")
     func order() async {
         let executor = DispatchExecutor()

@@ -5,7 +5,7 @@ import DocDBSync
 import Synchronization
 import Testing
 
-@Suite("The replication engine over links in memory", .timeLimit(.minutes(2))) struct EngineTests {
+@Suite("The replication engine over links in memory", .timeLimit(.minutes(10))) struct EngineTests {
     let network = MemoryNetwork()
 
     @Test("two stores converge and tell how they got there")

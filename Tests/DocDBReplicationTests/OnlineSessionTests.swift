@@ -7,7 +7,7 @@ import DocDBSync
 import Synchronization
 import Testing
 
-@Suite("Sessions with grants of a hub", .timeLimit(.minutes(1)))
+@Suite("Sessions with grants of a hub", .timeLimit(.minutes(10)))
 struct OnlineSessionTests {
     let network = MemoryNetwork()
     let clock = ManualClock(seconds: TestHub.start)

@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A backup of a store", .timeLimit(.minutes(2)))
+@Suite("A backup of a store", .timeLimit(.minutes(10)))
 struct BackupTests {
     @Test("taken while a writer is busy is whole, sound, and of one moment")
     func whileWriting() throws {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Damage to rows of the change log: never a trap, always told by `verify`, and never in the way of documents or writes.
-@Suite("A damaged change log", .timeLimit(.minutes(2)))
+@Suite("A damaged change log", .timeLimit(.minutes(10)))
 struct ChangeLogDamageTests {
     struct Abort: Error {}
 

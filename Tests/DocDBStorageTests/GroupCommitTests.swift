@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Group commit", .timeLimit(.minutes(2)))
+@Suite("Group commit", .timeLimit(.minutes(10)))
 struct GroupCommitTests {
     struct Abort: Error, Equatable { var number: Int }
 

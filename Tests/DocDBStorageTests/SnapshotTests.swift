@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Reads of one moment", .timeLimit(.minutes(2)))
+@Suite("Reads of one moment", .timeLimit(.minutes(10)))
 struct SnapshotTests {
     @Test("see a transaction whole or not at all: documents, collections and indexes", arguments: [false, true])
     func whole(isOtherStore: Bool) throws {

@@ -2,7 +2,7 @@ import DocDBCore
 import DocDBTransport
 import Testing
 
-@Suite("Certificates of links", .timeLimit(.minutes(1)))
+@Suite("Certificates of links", .timeLimit(.minutes(10)))
 struct CertificateTests {
     private func connectFailure(
         _ certificates: TestCertificates, trust: CertificateTrust, host: String = "127.0.0.1"

@@ -2,7 +2,7 @@ import DocDBCore
 import DocDBTransport
 import Testing
 
-@Suite("WebSocketTransport as Connector", .timeLimit(.minutes(1)))
+@Suite("WebSocketTransport as Connector", .timeLimit(.minutes(10)))
 struct ConnectorTests {
     @Test("A URL that is none is refused without a connection")
     func badURL() async throws {

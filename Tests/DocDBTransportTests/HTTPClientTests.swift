@@ -2,7 +2,7 @@ import DocDBCore
 import DocDBTransport
 import Testing
 
-@Suite("HTTPClient", .timeLimit(.minutes(1)))
+@Suite("HTTPClient", .timeLimit(.minutes(10)))
 struct HTTPClientTests {
     private let client = HTTPClient()
 

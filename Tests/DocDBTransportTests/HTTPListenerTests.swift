@@ -3,7 +3,7 @@ import DocDBTransport
 import Synchronization
 import Testing
 
-@Suite("HTTP of a listener", .timeLimit(.minutes(1)))
+@Suite("HTTP of a listener", .timeLimit(.minutes(10)))
 struct HTTPListenerTests {
     private func network(
         _ change: (inout ListenOptions) -> Void = { _ in }, _ handler: @escaping HTTPRequestHandler

@@ -2,7 +2,7 @@ import DocDBCore
 import DocDBTransport
 import Testing
 
-@Suite("Hostile bytes", .timeLimit(.minutes(1)))
+@Suite("Hostile bytes", .timeLimit(.minutes(10)))
 struct HostileBytesTests {
     /// Whether the listener still carries a frame there and back.
     private func serves(_ network: TestNetwork) async throws -> Bool {

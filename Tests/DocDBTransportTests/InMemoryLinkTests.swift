@@ -1,7 +1,7 @@
 import DocDBTransport
 import Testing
 
-@Suite("InMemoryLink", .timeLimit(.minutes(1)))
+@Suite("InMemoryLink", .timeLimit(.minutes(10)))
 struct InMemoryLinkTests {
     private func open(_ first: Recorder, _ second: Recorder) -> (InMemoryLink, InMemoryLink) {
         let (one, other) = InMemoryLink.pair(frameByteLimit: 1000, lowWaterByteCount: 100)

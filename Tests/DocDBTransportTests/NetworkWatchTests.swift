@@ -3,7 +3,7 @@
     import Foundation
     import Testing
 
-    @Suite("NetworkWatch", .timeLimit(.minutes(1)))
+    @Suite("NetworkWatch", .timeLimit(.minutes(10)))
     struct NetworkWatchTests {
         @Test("Tells that an address came, where the process may add one")
         func address() async throws {

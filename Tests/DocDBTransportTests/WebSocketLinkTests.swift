@@ -2,7 +2,7 @@ import DocDBCore
 import DocDBTransport
 import Testing
 
-@Suite("WebSocketLink", .timeLimit(.minutes(1)))
+@Suite("WebSocketLink", .timeLimit(.minutes(10)))
 struct WebSocketLinkTests {
     static let frameSizes = [
         0, 1, 125, 126, 127, 4096, 8191, 8192, 8193, 65_535, 65_536, 65_537, 131_072, 1_048_576,

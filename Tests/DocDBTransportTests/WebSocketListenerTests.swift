@@ -2,7 +2,7 @@ import DocDBCore
 import DocDBTransport
 import Testing
 
-@Suite("WebSocketListener", .timeLimit(.minutes(1)))
+@Suite("WebSocketListener", .timeLimit(.minutes(10)))
 struct WebSocketListenerTests {
     /// The answer to a request, as text.
     private func answer(_ network: TestNetwork, _ request: String) async throws -> String {

@@ -54,7 +54,8 @@ public final class DatabaseSync: Sendable {
         if let authentication {
             settings.withLock { $0.connect = [authentication.address.syncURL] }
         }
-        let replica = try StoreReplica(store)
+        let reporter = EngineReporter()
+        let replica = try StoreReplica(store) { reporter.report($0) }
         made = ReplicationEngine(
             ReplicationEnvironment(
                 replica: replica, executor: world.executor, connector: world.connector,
@@ -70,6 +71,7 @@ public final class DatabaseSync: Sendable {
                     try store.endObserving(by: router)
                     return 0
                 }, disabledRules: world.disabledRules, protocolVersions: world.protocolVersions))
+        reporter.engine.withLock { $0 = EngineReporter.Weak(engine: made) }
         if let made { authentication?.attach(made, http: world.http) }
     }
 
@@ -206,4 +208,15 @@ public final class DatabaseSync: Sendable {
     private static func note(_ kind: String, _ store: Store) throws {
         if try store.identityKind() != kind { try store.setIdentityKind(kind) }
     }
+}
+
+/// Takes what a replica reports to the engine over it, which is made after it.
+private final class EngineReporter: Sendable {
+    struct Weak {
+        weak var engine: ReplicationEngine?
+    }
+
+    let engine = Lock(Weak())
+
+    func report(_ warning: DocDBError) { engine.withLock { $0.engine }?.report(warning) }
 }

@@ -1,4 +1,4 @@
-import DocDBCore
+package import DocDBCore
 import DocDBSync
 import DocDBTransport
 import Synchronization
@@ -142,6 +142,14 @@ extension ReplicationEngine {
         case 1008, 1013: statusError(DocDBError(.connectionRejected, "the peer refused the link: \(reason.text)"))
         case 1006: statusError(DocDBError(.connectionFailed, "the link was lost: \(reason.text); it is opened again"))
         default: statusError(DocDBError(.connectionFailed, "the link has closed: \(reason)"))
+        }
+    }
+
+    /// Takes up what went wrong and was repaired: it shows in the status, from any thread.
+    package func report(_ warning: DocDBError) {
+        enqueue { engine in
+            engine.noteTrouble(warning)
+            engine.warningObservers.tell(warning)
         }
     }
 

@@ -2,7 +2,7 @@
 import DocDB
 import Testing
 
-@Suite("Examples of replication", .timeLimit(.minutes(1))) struct SyncExamplesTests {
+@Suite("Examples of replication", .timeLimit(.minutes(10))) struct SyncExamplesTests {
     @Test("the README's two databases replicate, and the documentation's examples show it")
     func readme() async throws {
         let directory = TemporaryDirectory.make()

@@ -2,7 +2,7 @@ import DocDB
 import Foundation
 import Testing
 
-@Suite("Starting and stopping replication", .timeLimit(.minutes(2)))
+@Suite("Starting and stopping replication", .timeLimit(.minutes(10)))
 struct SyncLifecycleTests {
     @Test(
         "a port in use, a wrong URL, a wrong address and a missing certificate are told by start, and nothing has begun"

@@ -2,7 +2,7 @@ import DocDB
 import DocDBTransport
 import Testing
 
-@Suite("Replicating over WebSockets on loopback", .timeLimit(.minutes(2)))
+@Suite("Replicating over WebSockets on loopback", .timeLimit(.minutes(10)))
 struct SyncLoopbackTests {
     @Test("two databases converge, also from changes made before they met and on both sides of one document")
     func converge() async throws {

@@ -1,7 +1,7 @@
 import DocDB
 import Testing
 
-@Suite("More than two databases", .timeLimit(.minutes(2)))
+@Suite("More than two databases", .timeLimit(.minutes(10)))
 struct SyncNetworkTests {
     @Test("a relay carries what its neighbours subscribe to, in a chain whose ends do not know each other")
     func relay() async throws {

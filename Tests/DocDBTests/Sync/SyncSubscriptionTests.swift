@@ -1,7 +1,7 @@
 import DocDB
 import Testing
 
-@Suite("Subscriptions", .timeLimit(.minutes(2)))
+@Suite("Subscriptions", .timeLimit(.minutes(10)))
 struct SyncSubscriptionTests {
     @Test("a subscription is a predicate: sorting, limits and offsets are refused with the remedy")
     func predicates() throws {
