@@ -63,7 +63,11 @@ extension ReplicationEngine {
         router.forget(session: connection.number)
         executor.cancel(key: connection.number)
         connection.link.close(code == CloseCode.closing ? .goingAway(message) : .normal(message))
-        if connection.hasBeenEstablished { neighboursChanged() }
+        if connection.hasBeenEstablished {
+            // At once, so that the status is never without the peer while the link is closing.
+            rememberPeer(of: connection)
+            neighboursChanged()
+        }
         isStatusDirty = true
     }
 

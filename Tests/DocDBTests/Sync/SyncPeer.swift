@@ -29,9 +29,10 @@ final class SyncPeer: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Begins to listen on a port that the system chooses, and returns the URL to reach it.
+    /// Begins to listen on a port of its own, and returns the URL to reach it.
     func listen() throws -> String {
-        sync.configuration.listen = SyncConfiguration.Listen(port: sync.configuration.listen?.port ?? 0)
+        sync.configuration.listen = SyncConfiguration.Listen(
+            port: sync.configuration.listen?.port ?? TestPort.make())
         try sync.start()
         return try #require(sync.status.listeningPort.map { "ws://127.0.0.1:\($0)" })
     }
