@@ -31,9 +31,15 @@ final class TemporaryDatabase: Sendable {
     }
 }
 
+/// Directories of tests, which are gone when the tests have ended.
 enum TemporaryDirectory {
+    private static let base: String = {
+        atexit { try? FileManager.default.removeItem(atPath: TemporaryDirectory.base) }
+        return FileManager.default.temporaryDirectory.path + "/docdb-api-\(UUID().uuidString)"
+    }()
+
     static func make() -> String {
-        let path = FileManager.default.temporaryDirectory.path + "/docdb-api-\(UUID().uuidString)"
+        let path = base + "/" + UUID().uuidString
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         return path
     }
