@@ -55,6 +55,8 @@ package enum AuthenticationLimits {
     package static let nonceByteCount = 16...64
     /// The most bytes of a hello and of a channel binding in a proof.
     package static let helloByteCount = 64 * 1024
-    /// The most revocations a list keeps.
-    package static let revocationCount = 100_000
+    /// The most revocations a list keeps: a hub refuses to make more.
+    package static let revocationCount = 10_000
+    /// The most certificates and revocations in one message between peers.
+    package static let noticeCountOfMessage = 128
 }

@@ -156,16 +156,9 @@ package final class Hub: Sendable {
     private func readRevocations() throws {
         let now = UnixTime(nanoseconds: clock())
         let news = try ledger.readRevocations(try HubKeys.load(files).verifier(now: now), now: now)
-        for revocation in news {
-            try authenticator.revoke(revocation.text, now: now)
-            if case .user(let user) = revocation.subject {
-                // Sessions whose grant was issued later, after a new login, are ended too, and begin anew at once.
-                db.sync.engine.endSessions(code: CloseCode.revoked, message: "the grant was revoked; log in again") {
-                    _, rights in
-                    rights.userID.map { ExactString($0) == user } ?? false
-                }
-            }
-        }
-        if !news.isEmpty { log.note(.info, "revoked", ["count": .int(Int64(news.count))]) }
+        guard !news.isEmpty else { return }
+        // Sessions hear of it, so that devices know it from each other while the hub is away, and those meant end.
+        db.sync.engine.tellNotices(authenticator.learn(notices: news.map(\.text), now: now))
+        log.note(.info, "revoked", ["count": .int(Int64(news.count))])
     }
 }

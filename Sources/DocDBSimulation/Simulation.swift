@@ -123,7 +123,7 @@ public final class Simulation: @unchecked Sendable {
         for peer in peers where peer.isRunning {
             for connection in peer.openDatabase?.sync.status.connections ?? [] {
                 switch connection.state {
-                case .connected, .redundant, .failed: continue
+                case .connected, .redundant, .failed, .loginRequired: continue
                 case .connecting, .waiting:
                     guard let other = peers.first(where: { $0.url == connection.url }), network.isReachable(other, peer)
                     else { continue }

@@ -131,11 +131,9 @@ struct OnlineSessionTests {
             [alice, hub].allSatisfy { $0.engine.status.peers.allSatisfy { !$0.isConnected } }
         }
         try await eventually([alice]) { closeCode(alice) == CloseCode.expired }
-        // Tried again without a new grant, it is refused.
+        // Without a new grant nothing is tried.
         clock.advance(nanoseconds: 60_000_000_000)
-        try await eventually([alice]) {
-            if case .waiting = alice.engine.status.dials.first?.state { true } else { false }
-        }
+        try await eventually([alice]) { alice.engine.status.dials.first?.state == .withoutGrant }
         #expect(try ids(alice) == ["early", "in time", "local"])
         #expect(try ids(hub) == ["early", "in time", "late"])
         let now = Int64(clock.wallNanoseconds / 1_000_000_000)
@@ -195,7 +193,6 @@ struct OnlineSessionTests {
         try another.present(
             self.hub.credentials("alice", for: victim.publicKey, read: nil, write: nil), now: time)
         let cases: [(String, OnlineAuthenticator, String)] = [
-            ("none", try authenticator(), CloseCode.proofFailed),
             ("another", another, CloseCode.proofFailed),
             ("old", try self.hub.device("old", read: nil, write: nil), CloseCode.proofFailed),
             ("gone", try self.hub.device("gone", read: nil, write: nil), CloseCode.revoked),
@@ -211,13 +208,108 @@ struct OnlineSessionTests {
         await hub.stop()
     }
 
-    @Test("A revoked user's running session is ended")
-    func revocation() async throws {
+    @Test("Without a grant nothing is dialed, and with one it is at once")
+    func withoutGrant() async throws {
         let hub = try startHub()
+        let authenticator = OnlineAuthenticator(
+            pair: try PeerKeyPair.generate(), verifier: GrantVerifier(appID: TestHub.appID, roots: []))
+        let alice = try startDevice("alice", authenticator)
+        try await eventually([alice]) { alice.engine.status.dials.first?.state == .withoutGrant }
+        alice.engine.nudge()
+        for _ in 0..<10 { clock.advance(nanoseconds: 60_000_000_000) }
+        #expect(network.attemptCount == 0)
+        let now = Int64(clock.wallNanoseconds / 1_000_000_000)
+        try authenticator.present(
+            self.hub.credentials("alice", for: authenticator.pair.publicKey, read: nil, write: nil, now: now),
+            now: UnixTime(seconds: now))
+        alice.engine.grantRenewed()
+        try await eventually([alice]) { alice.engine.status.peers.contains { $0.isConnected } }
+        #expect(network.attemptCount == 1)
+        for peer in [alice, hub] { await peer.stop() }
+    }
+
+    private func startNeighbour(
+        _ name: String, _ authenticator: OnlineAuthenticator, of other: EnginePeer
+    ) throws -> EnginePeer {
+        let peer = try EnginePeer(name, on: network, authenticator: authenticator, clock: clock) {
+            $0.urls = [other.url]
+        }
+        try peer.engine.start()
+        return peer
+    }
+
+    private func isConnected(_ peer: EnginePeer, to name: String) -> Bool {
+        peer.engine.status.peers.contains { $0.isConnected && $0.name == name }
+    }
+
+    @Test(
+        "A revocation goes from device to device: sessions end, and grants are refused where the hub was never met",
+        arguments: [false, true])
+    func revocation(isByGrant: Bool) async throws {
+        let hubAuthenticator = try self.hub.authenticator()
+        let hub = try EnginePeer("hub", on: network, authenticator: hubAuthenticator, clock: clock)
+        try hub.engine.start()
         let alice = try startDevice("alice", self.hub.device("alice", read: nil, write: nil))
-        try await eventually([alice, hub]) { hub.engine.status.peers.contains { $0.isConnected } }
-        hub.engine.endSessions(code: CloseCode.revoked, message: "the user was revoked") { $1.userID == "test|alice" }
-        try await eventually([alice]) { closeCode(alice) == CloseCode.revoked }
+        let bob = try startNeighbour("bob", self.hub.device("bob", read: nil, write: nil), of: alice)
+        let carols = try self.hub.device("carol", read: nil, write: nil)
+        let carol = try startNeighbour("carol", carols, of: bob)
+        try await eventually([alice, bob, carol]) {
+            isConnected(alice, to: "hub") && isConnected(bob, to: "alice") && isConnected(carol, to: "bob")
+        }
+        // An innocent session that must go on.
+        let since = try #require(bob.engine.status.peers.first { $0.name == "alice" }).sinceWallNanoseconds
+        let time = UnixTime(seconds: TestHub.start + 1)
+        let grantID = try #require(carols.ownRights.grant?.id)
+        let revocation = try self.hub.issuer.revoke(
+            isByGrant ? .grant(ExactString(grantID)) : .user(ExactString("test|carol")), sequence: 1, now: time)
+        let news = hubAuthenticator.learn(notices: [revocation.text], now: time)
+        #expect(news.count == 1)
+        #expect(hubAuthenticator.learn(notices: [revocation.text], now: time).isEmpty)
+        hub.engine.tellNotices(news)
+        try await eventually([carol]) { closeCode(carol) == CloseCode.revoked }
+        try await eventually([carol]) { carol.engine.status.dials.first?.state == .withoutGrant }
+        #expect(carols.isOwnGrantRevoked)
+        await hub.stop()
+        // Who comes later hears of it at the beginning of a session, and refuses who knows nothing yet.
+        let dave = try startNeighbour("dave", self.hub.device("dave", read: nil, write: nil), of: alice)
+        let daves = try #require(dave.engine.environment.authenticator as? OnlineAuthenticator)
+        try await eventually([dave]) { daves.revocations.count == 1 }
+        let knowsNothing = OnlineAuthenticator(
+            pair: carols.pair, verifier: GrantVerifier(appID: TestHub.appID, roots: []))
+        try knowsNothing.present(
+            self.hub.credentials("carol", for: carols.pair.publicKey, read: nil, write: nil),
+            now: UnixTime(seconds: TestHub.start))
+        let again = try startNeighbour("again", knowsNothing, of: dave)
+        if isByGrant {
+            // Another grant of the same user is as good as ever.
+            try await eventually([again]) { isConnected(again, to: "dave") }
+        } else {
+            try await eventually([again]) { closeCode(again) == CloseCode.revoked }
+        }
+        #expect(bob.engine.status.peers.first { $0.name == "alice" }?.sinceWallNanoseconds == since)
+        for peer in [again, dave, carol, bob, alice] { await peer.stop() }
+    }
+
+    @Test("A forged notice ends the session that brought it, and one of a hub unknown here is passed over")
+    func forgedNotices() async throws {
+        let hub = try startHub()
+        let alices = try self.hub.device("alice", read: nil, write: nil)
+        let alice = try startDevice("alice", alices)
+        try await eventually([alice]) { isConnected(alice, to: "hub") }
+        let time = UnixTime(seconds: TestHub.start)
+        let foreign = try TestHub().issuer.revoke(.user(ExactString("test|alice")), sequence: 1, now: time)
+        alice.engine.tellNotices(NoticeMessage.messages([foreign.text]))
+        let good = try self.hub.issuer.revoke(.user(ExactString("test|bob")), sequence: 1, now: time)
+        alice.engine.tellNotices(NoticeMessage.messages([good.text]))
+        let hubs = try #require(hub.engine.environment.authenticator as? OnlineAuthenticator)
+        try await eventually([hub]) { hubs.revocations.count == 1 }
+        #expect(isConnected(alice, to: "hub"))
+        var parts = try self.hub.issuer.revoke(.user(ExactString("test|dan")), sequence: 2, now: time).text
+            .split(separator: ".")
+        parts[2] = good.text.split(separator: ".")[2]
+        alice.engine.tellNotices(NoticeMessage.messages([parts.joined(separator: ".")]))
+        try await eventually([alice]) { closeCode(alice) == CloseCode.protocolError }
+        #expect(hubs.revocations.count == 1)
         for peer in [alice, hub] { await peer.stop() }
     }
 

@@ -32,3 +32,17 @@ struct AuthenticationMemory: Equatable {
         try storage.save(Self.name, try StrictJSON.text(members))
     }
 }
+
+/// What hubs have certified and revoked, as it is kept: one signed text a line.
+enum StoredNotices {
+    private static let name = "notices"
+
+    static func load(_ storage: any CredentialStorage) throws -> [String] {
+        let bytes = try storage.load(name) ?? []
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    static func save(_ notices: [String], _ storage: any CredentialStorage) throws {
+        try storage.save(name, Array(notices.joined(separator: "\n").utf8))
+    }
+}

@@ -76,7 +76,8 @@ public struct CredentialFiles: CredentialStorage {
         }
     }
 
-    private static let byteLimit = 512 * 1024
+    /// Enough for as many revocations as there can be.
+    private static let byteLimit = 16 * 1024 * 1024
 
     private static func write(_ bytes: [UInt8], _ descriptor: Int32) -> Bool {
         bytes.withUnsafeBytes { buffer in

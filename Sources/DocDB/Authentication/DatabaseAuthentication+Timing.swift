@@ -26,15 +26,23 @@ extension DatabaseAuthentication {
         update()
     }
 
-    /// A session with the hub ended because the grant was revoked: it is worth nothing any more.
-    func grantWasRevoked(at time: UInt64) {
+    /// A peer brought what a hub has certified or revoked: it is kept, as peers may ask for it while the hub is away.
+    func noticesCame() {
+        try? StoredNotices.save(authenticator.notices, storage)
+        if authenticator.isOwnGrantRevoked { grantWasRevoked(at: nil) }
+    }
+
+    /// The grant is worth nothing any more.
+    ///
+    /// - Parameter time: when a session with the hub ended for that reason; nil where the hub's own word is at hand.
+    func grantWasRevoked(at time: UInt64?) {
         let isMeant = state.withLock { state in
             // What was revoked may be the grant before.
-            guard state.credentials != nil, time > state.adoptedTime else { return false }
+            guard state.credentials != nil, time ?? .max > state.adoptedTime else { return false }
             state.credentials = nil
             state.schedule = nil
             state.hasRequired = false
-            state.status = .unauthenticated(reason: "the hub has revoked the grant; log in again")
+            state.status = .unauthenticated(reason: Self.revokedReason)
             return true
         }
         guard isMeant else { return }

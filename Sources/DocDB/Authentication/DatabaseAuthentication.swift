@@ -23,8 +23,8 @@ public final class DatabaseAuthentication: Sendable {
         var schedule: AuthenticationSchedule?
         var engine: ReplicationEngine?
         var http: any HTTPFetching = HTTPClient()
-        /// Ends the watch for revocations.
-        var token: ObserverToken?
+        /// End the watch for revocations.
+        var tokens: [ObserverToken] = []
         /// When the present grant came, in nanoseconds since 1970.
         var adoptedTime: UInt64 = 0
         var isLoggingIn = false
@@ -46,6 +46,7 @@ public final class DatabaseAuthentication: Sendable {
 
     /// The name of the grant in its storage.
     static let credentialsName = "grant"
+    static let revokedReason = "the hub has revoked the grant; log in again"
 
     init(_ identity: OnlineIdentity, appID: String, path: String) throws {
         var path = path
@@ -58,6 +59,7 @@ public final class DatabaseAuthentication: Sendable {
         authenticator = OnlineAuthenticator(
             pair: pair, verifier: GrantVerifier(appID: appID, roots: pinnedRoots), epochs: state.memory.epochs,
             floor: TimeFloor(latest: state.memory.latest))
+        let latest = state.memory.latest
         if let stored = try storage.load(Self.credentialsName) {
             // Damaged ones, or those of another app, are as none: a login gives new ones.
             if let credentials = try? Credentials(
@@ -70,6 +72,12 @@ public final class DatabaseAuthentication: Sendable {
                 state.status = .unauthenticated(reason: "the stored grant cannot be used; log in again")
             }
         }
+        authenticator.learn(notices: try StoredNotices.load(storage), now: latest)
+        if authenticator.isOwnGrantRevoked {
+            authenticator.presentNothing()
+            (state.credentials, state.schedule) = (nil, nil)
+            state.status = .unauthenticated(reason: Self.revokedReason)
+        }
         self.storage = storage
         address = try HubAddress(identity.hub)
         delegate = WeakDelegate(identity.delegate.delegate)
@@ -78,14 +86,18 @@ public final class DatabaseAuthentication: Sendable {
 
     /// Begins to keep time, once the database's replication is there.
     func attach(_ engine: ReplicationEngine, http: any HTTPFetching) {
-        let token = engine.statusObservers.add { [weak self] status in
-            let revoked = status.dials.compactMap(\.lastError).filter { $0.error.context["close"] == CloseCode.revoked }
+        let hub = address.syncURL
+        let status = engine.statusObservers.add { [weak self] status in
+            // What another peer than the hub says of it has no weight without the hub's notice.
+            let errors = status.dials.filter { $0.url == hub }.compactMap(\.lastError)
+            let revoked = errors.filter { $0.error.context["close"] == CloseCode.revoked }
             if let time = revoked.map(\.wallNanoseconds).max() { self?.grantWasRevoked(at: time) }
         }
+        let notices = engine.noticeObservers.add { [weak self] in self?.noticesCame() }
         state.withLock { state in
             state.engine = engine
             state.http = http
-            state.token = token
+            state.tokens = [status, notices]
         }
         update()
     }
@@ -196,6 +208,7 @@ public final class DatabaseAuthentication: Sendable {
                 "the database holds another user's documents; log out with a clean-up first, or use another database")
         }
         try storage.save(Self.credentialsName, credentials.storedForm())
+        try StoredNotices.save(authenticator.notices, storage)
         try authenticator.present(credentials, now: accepted.time)
         authenticator.resetTime(to: accepted.time)
         let engine = state.withLock { state in

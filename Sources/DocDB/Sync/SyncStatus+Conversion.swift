@@ -35,6 +35,7 @@ extension SyncStatus.Connection {
             case .connecting: .connecting
             case .connected(let peer): .connected(PeerID(peer))
             case .waiting(let time): .waiting(until: HybridTime(nanosecondsSince1970: time))
+            case .withoutGrant: .loginRequired
             case .redundant(let peer): .redundant(PeerID(peer))
             case .failed: .failed
             }

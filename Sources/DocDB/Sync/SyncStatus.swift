@@ -78,6 +78,8 @@ public struct SyncStatus: Equatable, Sendable {
             case connected(PeerID)
             /// It failed, and will be tried again at this time.
             case waiting(until: HybridTime)
+            /// There is no valid grant: it is opened at the next login, and nothing is tried before.
+            case loginRequired
             /// It is not needed, as the same peer is connected another way.
             case redundant(PeerID)
             /// It will not be tried again, as the URL is wrong.

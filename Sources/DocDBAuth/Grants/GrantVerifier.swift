@@ -31,6 +31,16 @@ package struct GrantVerifier: Sendable {
         return certificate
     }
 
+    /// The certificates that are known, in the order of their bytes.
+    package var certificateTexts: [String] { certificates.values.map { ExactString($0.text) }.sorted().map(\.text) }
+
+    /// Learns a certificate from whoever has it; tells whether it is news.
+    package mutating func isNews(certificate text: String, now: UnixTime) throws(DocDBError) -> Bool {
+        guard !certificates.values.contains(where: { $0.text.isExactly(text) }) else { return false }
+        let certificate = try learn(certificate: text, now: now)
+        return now < certificate.expiresAt && certificates[certificate.key.thumbprint]?.text.isExactly(text) == true
+    }
+
     /// The certificate that makes a peer a hub now, or nil where it is none: a grant never does.
     package func hubCertificate(of peer: PeerPublicKey, now: UnixTime) -> HubCertificate? {
         certificates[peer.thumbprint].flatMap { $0.permits(.peer, at: now) ? $0 : nil }
@@ -72,6 +82,20 @@ package struct GrantVerifier: Sendable {
                 .grantSuperseded, "the grant is from before a change of the user's permissions; log in again")
         }
         return grant
+    }
+
+    /// Tells whether a text claims to be a revocation, and not a certificate.
+    ///
+    /// - Throws: `invalidGrant` where it is neither.
+    package static func isRevocation(_ text: String) throws(DocDBError) -> Bool {
+        do throws(DocDBError) {
+            _ = try OwnToken(text, type: Revocation.type, limit: AuthenticationLimits.certificateByteCount)
+            return true
+        } catch {
+            guard error.context["reason"] == TokenFailure.wrongType.rawValue else { throw error }
+            _ = try OwnToken(text, type: HubCertificate.type, limit: AuthenticationLimits.certificateByteCount)
+            return false
+        }
     }
 
     /// Verifies a revocation; its key must have been valid when it was made.

@@ -37,7 +37,7 @@ package struct Revocation: Hashable, Sendable {
             text: try JSONWebSignature.sign(claims, type: type, with: key))
     }
 
-    init(
+    package init(
         appID: String, subject: Subject, issuedBefore: UnixTime, sequence: Int64, forgetAfter: UnixTime, text: String
     ) {
         self.appID = appID
@@ -66,6 +66,10 @@ package struct Revocation: Hashable, Sendable {
 /// The revocations that count: of each user and grant the widest.
 package struct RevocationList: Sendable {
     private var entries: [Revocation.Subject: Revocation] = [:]
+    /// The texts of the entries.
+    private var known: Set<ExactString> = []
+    /// The first second in which an entry may be forgotten.
+    private var nextEnd: UnixTime?
     /// The highest sequence number met, whether its entry is still kept or not.
     package private(set) var highestSequence: Int64 = 0
 
@@ -89,19 +93,37 @@ package struct RevocationList: Sendable {
                 throw DocDBError(.limitReached, "the list of revocations is full; shorten the validity of grants")
             }
         }
-        entries[entry.subject] = entry
+        if let former = entries.updateValue(entry, forKey: entry.subject) { known.remove(ExactString(former.text)) }
+        known.insert(ExactString(entry.text))
+        nextEnd = min(nextEnd ?? entry.forgetAfter, entry.forgetAfter)
         return true
     }
 
     /// Drops entries all of whose grants have expired.
+    ///
+    /// - Complexity: O(1) while none of them has.
     package mutating func forget(now: UnixTime) {
+        guard let nextEnd, now >= nextEnd else { return }
         entries = entries.filter { now < $0.value.forgetAfter }
+        known = Set(entries.values.map { ExactString($0.text) })
+        self.nextEnd = entries.values.map(\.forgetAfter).min()
     }
 
     package func isRevoked(_ grant: Grant) -> Bool {
-        let subjects = [Revocation.Subject.user(ExactString(grant.userID)), .grant(ExactString(grant.id))]
-        return subjects.contains { subject in entries[subject].map { grant.issuedAt < $0.issuedBefore } ?? false }
+        isRevoked(grantID: grant.id, userID: grant.userID, issuedAt: grant.issuedAt)
     }
+
+    /// Tells whether a user's grant is revoked that was issued at a time.
+    package func isRevoked(grantID: String, userID: String, issuedAt: UnixTime) -> Bool {
+        let subjects = [Revocation.Subject.user(ExactString(userID)), .grant(ExactString(grantID))]
+        return subjects.contains { subject in entries[subject].map { issuedAt < $0.issuedBefore } ?? false }
+    }
+
+    /// Whether this very text is among the entries.
+    package func holds(_ text: String) -> Bool { known.contains(ExactString(text)) }
+
+    /// The entries as they were signed, in the order of their bytes.
+    package var texts: [String] { entries.values.map { ExactString($0.text) }.sorted().map(\.text) }
 
     /// The first second in which a grant for a user can be issued that is not revoked; nil where there is no limit.
     package func earliestIssue(for userID: String) -> UnixTime? { entries[.user(ExactString(userID))]?.issuedBefore }

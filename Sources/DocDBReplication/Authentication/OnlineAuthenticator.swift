@@ -9,10 +9,12 @@ import Synchronization
 /// peers on a network without the hub can judge it. It is sent only where the other side does not know it by its hash.
 package final class OnlineAuthenticator: SessionAuthenticator {
     /// What is known of others, and what this peer presents.
-    fileprivate struct State {
+    struct State {
         var verifier: GrantVerifier
         var presented: Presented?
         var revocations = RevocationList()
+        /// The sums of certificates and revocations; nil where they have changed since.
+        var noticeDigest: NoticeDigest?
         /// The highest permission epoch seen of each user.
         var epochs: [String: Int64]
         var floor: TimeFloor
@@ -20,7 +22,7 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         var known: [[UInt8]: String] = [:]
     }
 
-    fileprivate struct Presented {
+    struct Presented {
         var text: String
         var hash: [UInt8]
         var rights: PeerRights
@@ -31,7 +33,7 @@ package final class OnlineAuthenticator: SessionAuthenticator {
     package let pair: PeerKeyPair
     /// Whether proofs name the TLS session that they travel in; not behind a proxy that ends TLS.
     private let bindsChannel: Bool
-    private let state: Lock<State>
+    let state: Lock<State>
 
     /// The most texts of peers that are remembered.
     fileprivate static let knownCount = 1024
@@ -69,7 +71,11 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         let verifier = try credentials.verifier(now: now)
         let text = Self.text(credentials.grantText, credentials.certificates)
         state.withLock { state in
+            let known = state.verifier.certificateTexts
             state.verifier = verifier
+            // What peers have taught stays, as far as the root keys of the login certify it.
+            for certificate in known { _ = try? state.verifier.learn(certificate: certificate, now: now) }
+            state.noticeDigest = nil
             state.presented = Presented(
                 text: text, hash: Grant.hash(of: text), rights: PeerRights(.user(credentials.grant)))
             state.epochs[credentials.grant.userID] = max(
@@ -83,6 +89,7 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         try verifier.learn(certificate: certificate.text, now: now)
         state.withLock { state in
             state.verifier = verifier
+            state.noticeDigest = nil
             state.presented = Presented(
                 text: certificate.text, hash: Grant.hash(of: certificate.text), rights: PeerRights(.hub(certificate)))
         }
@@ -114,28 +121,19 @@ package final class OnlineAuthenticator: SessionAuthenticator {
     /// Takes the time of a hub whose login answer has been verified.
     package func resetTime(to hubTime: UnixTime) { state.withLock { $0.floor.reset(to: hubTime) } }
 
-    /// Verifies a revocation and keeps it; tells whether it is news.
-    @discardableResult
-    package func revoke(_ text: String, now: UnixTime) throws(DocDBError) -> Bool {
-        let result = state.withLock { state in
-            Result { () throws(DocDBError) in
-                try state.revocations.add(try state.verifier.verify(revocation: text), now: now)
-            }
-        }
-        return try result.get()
-    }
-
-    /// The revocations that count.
-    package var revocations: RevocationList { state.withLock { $0.revocations } }
-
     // MARK: Sessions
 
     package func judgedNanoseconds(at time: SessionTime) -> UInt64 {
         max(time.wallNanoseconds, now(time).nanoseconds)
     }
 
-    private func now(_ time: SessionTime) -> UnixTime {
+    func now(_ time: SessionTime) -> UnixTime {
         state.withLock { $0.floor.advance(to: UnixTime(nanoseconds: time.wallNanoseconds)) }
+    }
+
+    package func isReady(at time: SessionTime) -> Bool {
+        guard let presented = state.withLock({ $0.presented }), !isRevoked(presented.rights) else { return false }
+        return presented.rights.expiresNanoseconds.map { judgedNanoseconds(at: time) < $0 } ?? true
     }
 
     package func prove(_ transcript: HandshakeTranscript, at time: SessionTime) throws -> Proof {
@@ -144,6 +142,9 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         }
         if let end = presented.rights.expiresNanoseconds, judgedNanoseconds(at: time) >= end {
             throw DocDBError(.grantExpired, "the grant has expired; log in again")
+        }
+        guard !isRevoked(presented.rights) else {
+            throw DocDBError(.grantRevoked, "the grant has been revoked; log in again")
         }
         let (signed, role, _) = try signed(transcript, grantHash: presented.hash)
         return Proof(bytes: try signed.sign(as: role, with: pair), grantHash: presented.hash)
@@ -218,10 +219,13 @@ extension OnlineAuthenticator.State {
         of peer: PeerPublicKey, presenting text: String, now: UnixTime
     ) throws(DocDBError) -> PeerAuthority {
         let lines = text.split(separator: "\n", maxSplits: AuthenticationLimits.certificateCount).map(String.init)
-        for line in lines.dropFirst() { try verifier.learn(certificate: line, now: now) }
+        for line in lines.dropFirst() where try verifier.isNews(certificate: line, now: now) { noticeDigest = nil }
         // A certificate in the first place is a hub's own; everything else must be a grant.
         var grant = lines.first
-        if let first = lines.first, (try? verifier.learn(certificate: first, now: now)) != nil { grant = nil }
+        if let first = lines.first, let isNews = try? verifier.isNews(certificate: first, now: now) {
+            grant = nil
+            if isNews { noticeDigest = nil }
+        }
         let authority = try verifier.authority(
             of: peer, presenting: grant, now: now, revocations: revocations, highestEpoch: { epochs[$0] })
         if let userID = authority.userID { epochs[userID] = max(epochs[userID] ?? 0, authority.epoch) }

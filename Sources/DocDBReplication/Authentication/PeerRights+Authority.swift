@@ -12,7 +12,8 @@ extension PeerRights {
             self.init(
                 read: Interest(grant.permissions.read), write: Interest(grant.permissions.write),
                 mayRelay: grant.isRelay, epoch: UInt64(clamping: grant.epoch),
-                expiresNanoseconds: grant.expiresAt.nanoseconds, userID: grant.userID)
+                expiresNanoseconds: grant.expiresAt.nanoseconds, userID: grant.userID,
+                grant: GrantName(id: grant.id, issuedSeconds: grant.issuedAt.seconds))
         case .unrestricted: self.init()
         }
     }

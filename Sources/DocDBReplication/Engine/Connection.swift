@@ -85,6 +85,8 @@ final class Dialer {
         /// A link is open.
         case open(connection: UInt64)
         case waiting(untilWallNanoseconds: UInt64)
+        /// This peer has no grant, and connects as soon as it has one.
+        case withoutGrant
         /// The peer is connected by another link, until that ends.
         case redundant(peer: [UInt8])
         case failed

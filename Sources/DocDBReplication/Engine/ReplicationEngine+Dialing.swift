@@ -4,10 +4,15 @@ import DocDBTransport
 
 // Connecting to the URLs of the configuration, again and again.
 extension ReplicationEngine {
-    /// Begins to connect.
+    /// Begins to connect, or waits for a grant where the identity needs one: nothing is asked of a hub before.
     func dial(_ dialer: Dialer) {
         guard isRunning else { return }
         executor.cancel(key: dialer.timerKey)
+        guard environment.authenticator.isReady(at: sessionTime) else {
+            dialer.state = .withoutGrant
+            isStatusDirty = true
+            return
+        }
         dialer.attempt += 1
         dialer.grantNumber = grantNumber
         let (number, timerKey) = (dialer.attempt, dialer.timerKey)
@@ -48,7 +53,8 @@ extension ReplicationEngine {
         dialer.lastError = error.map(statusError)
         guard isRunning else { return dialer.state = .idle }
         if error?.code == .invalidAddress { return dialer.state = .failed }
-        guard dialer.grantNumber == grantNumber || !isRefusal else { return dial(dialer) }
+        let isReady = environment.authenticator.isReady(at: sessionTime)
+        guard isReady, dialer.grantNumber == grantNumber || !isRefusal else { return dial(dialer) }
         var wait = dialer.backoff.failed(afterLasting: seconds, random: random())
         if isRefusal { wait = max(wait, ReplicationLimits.refusalSeconds) }
         let nanoseconds = UInt64(wait * 1_000_000_000)
@@ -65,9 +71,12 @@ extension ReplicationEngine {
     /// Tries the URLs that wait at once: somebody can be reached again.
     func dialWaiting() {
         for dialer in dialers {
-            guard case .waiting = dialer.state else { continue }
-            dialer.backoff.nudge()
-            dial(dialer)
+            switch dialer.state {
+            case .waiting, .withoutGrant:
+                dialer.backoff.nudge()
+                dial(dialer)
+            case .idle, .connecting, .open, .redundant, .failed: break
+            }
         }
     }
 

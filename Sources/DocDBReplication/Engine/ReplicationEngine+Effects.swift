@@ -90,6 +90,9 @@ extension ReplicationEngine {
         }
         connection.dialer?.lastError = nil
         formerPeers.removeAll { $0.storeID == hello.storeID }
+        if let greeting = environment.authenticator.noticeGreeting {
+            tell(connection, .extra(kind: ExtraKind.notices, greeting))
+        }
         announce(to: connection)
         neighboursChanged()
         // Somebody can be reached: perhaps the others can be, too.

@@ -69,6 +69,7 @@ extension ReplicationEngine {
         presenceObservers.end()
         apartObservers.end()
         warningObservers.end()
+        noticeObservers.end()
     }
 
     /// Tries all URLs again at once: the network has come back, or an app came to the foreground.

@@ -7,14 +7,23 @@ extension ReplicationEngine {
     /// What the extra bytes of a session are.
     enum ExtraKind {
         static let presence: UInt64 = 1
+        /// What hubs have certified and revoked.
+        static let notices: UInt64 = 2
     }
 
     /// This peer and all that are connected to it, directly or by others, as last published.
     package var reachablePeers: [PresenceRecord] { publishedPresence.withLock { $0 } }
 
     func receiveExtra(_ kind: UInt64, _ bytes: [UInt8], _ connection: Connection) {
+        switch kind {
+        case ExtraKind.presence: receivePresence(bytes, connection)
+        case ExtraKind.notices: receiveNotices(bytes, connection)
         // Kinds that only newer versions know are passed over.
-        guard kind == ExtraKind.presence else { return }
+        default: break
+        }
+    }
+
+    private func receivePresence(_ bytes: [UInt8], _ connection: Connection) {
         guard var records = try? PresenceCoding.decode(bytes, from: connection.peerID, to: ownID) else {
             return tell(
                 connection, .close(code: CloseCode.protocolError, message: "news of presence do not decode; update"))

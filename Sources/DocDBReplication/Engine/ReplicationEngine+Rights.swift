@@ -39,6 +39,33 @@ extension ReplicationEngine {
         }
     }
 
+    // MARK: What hubs have certified and revoked
+
+    /// Passes notices on to all peers, and ends the sessions under grants that are revoked by now.
+    package func tellNotices(_ messages: [[UInt8]]) { enqueue { $0.pass(notices: messages, except: nil) } }
+
+    func receiveNotices(_ bytes: [UInt8], _ connection: Connection) {
+        do {
+            let reply = try environment.authenticator.receive(notices: bytes, at: sessionTime)
+            for answer in reply.answers { tell(connection, .extra(kind: ExtraKind.notices, answer)) }
+            guard !reply.news.isEmpty else { return }
+            pass(notices: reply.news, except: connection)
+            noticeObservers.tell(())
+        } catch {
+            let message = (error as? DocDBError)?.message ?? "notices of the hub were not taken"
+            tell(connection, .close(code: CloseCode.protocolError, message: message))
+        }
+    }
+
+    private func pass(notices: [[UInt8]], except source: Connection?) {
+        for connection in sortedConnections where connection.isEstablished {
+            if connection !== source {
+                for message in notices { tell(connection, .extra(kind: ExtraKind.notices, message)) }
+            }
+            tell(connection, .revocations)
+        }
+    }
+
     /// Whether replication has been started and not stopped.
     package var isReplicating: Bool { lifecycle.withLock { $0.phase == .running } }
 

@@ -72,6 +72,7 @@ extension ReplicationEngine {
             let connection = connections[number]
             state = connection?.isEstablished == true ? .connected(peer: connection?.peerID ?? []) : .connecting
         case .waiting(let time): state = .waiting(untilWallNanoseconds: time)
+        case .withoutGrant: state = .withoutGrant
         case .redundant(let peer): state = .redundant(peer: peer)
         case .failed: state = .failed
         }

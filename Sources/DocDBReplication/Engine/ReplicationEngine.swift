@@ -62,6 +62,8 @@ package final class ReplicationEngine: @unchecked Sendable {
     package let apartObservers = Observers<ApartNews>()
     /// Told of things that went wrong and were repaired, on the executor.
     package let warningObservers = Observers<DocDBError>()
+    /// Told when a peer brought notices of the hubs that are news, on the executor.
+    package let noticeObservers = Observers<Void>()
 
     // Touched on the executor only.
     private(set) var router: CommitRouter!
@@ -191,7 +193,7 @@ package final class ReplicationEngine: @unchecked Sendable {
         perform(connection.session.handle(.evicted(news.evicted), at: sessionTime), connection)
     }
 
-    private var sessionTime: SessionTime {
+    var sessionTime: SessionTime {
         SessionTime(monotonicNanoseconds: executor.monotonicNanoseconds, wallNanoseconds: executor.wallNanoseconds)
     }
 

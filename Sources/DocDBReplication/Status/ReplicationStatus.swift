@@ -49,6 +49,8 @@ package struct DialStatus: Equatable, Sendable {
         case connected(peer: [UInt8])
         /// It will be tried again at this time, in nanoseconds since 1970.
         case waiting(untilWallNanoseconds: UInt64)
+        /// This peer has no valid grant, and connects as soon as it has one.
+        case withoutGrant
         /// The same peer is connected by another link.
         case redundant(peer: [UInt8])
         /// It will not be tried again: the URL itself is wrong.

@@ -33,10 +33,24 @@ package struct PeerRights: Hashable, Sendable {
     package var expiresNanoseconds: UInt64?
     /// Whose peer it is, `provider|subject`; nil for hubs and for identities without users.
     package var userID: String?
+    /// The grant that gives the rights; nil where none does.
+    package var grant: GrantName?
+
+    /// By what a grant can be revoked, beside its user.
+    package struct GrantName: Hashable, Sendable {
+        package var id: String
+        /// When it was issued, in seconds since 1970.
+        package var issuedSeconds: Int64
+
+        package init(id: String, issuedSeconds: Int64) {
+            self.id = id
+            self.issuedSeconds = issuedSeconds
+        }
+    }
 
     package init(
         read: Interest = .everything, write: Interest = .everything, mayRelay: Bool = true, isHub: Bool = false,
-        epoch: UInt64 = 0, expiresNanoseconds: UInt64? = nil, userID: String? = nil
+        epoch: UInt64 = 0, expiresNanoseconds: UInt64? = nil, userID: String? = nil, grant: GrantName? = nil
     ) {
         self.read = read
         self.write = write
@@ -45,11 +59,13 @@ package struct PeerRights: Hashable, Sendable {
         self.epoch = epoch
         self.expiresNanoseconds = expiresNanoseconds
         self.userID = userID
+        self.grant = grant
     }
 
     /// Whether these rights permit the same as others, whenever either ends.
     package func permitsSame(as other: PeerRights) -> Bool {
         var other = other
+        other.grant = grant
         other.expiresNanoseconds = expiresNanoseconds
         return self == other
     }

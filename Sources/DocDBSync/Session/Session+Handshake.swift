@@ -208,6 +208,12 @@ extension Session {
         try change(rights)
     }
 
+    /// Ends the session where the grant of either side has been revoked.
+    func checkRevocations() throws {
+        guard [gate.rights, ownRights].contains(where: authenticator.isRevoked) else { return }
+        throw SessionFailure(CloseCode.revoked, "a grant of this session was revoked; its user must log in again")
+    }
+
     /// What the peer may do has changed: its pull starts anew, so that it is told what it may read no more.
     func change(_ rights: PeerRights) throws {
         guard rights != gate.rights else { return }

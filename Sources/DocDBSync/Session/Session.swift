@@ -113,6 +113,7 @@ package final class Session {
         case .interest(let announced): try want(announced)
         case .rights(let rights): try change(rights)
         case .renewed: try renew()
+        case .revocations: try checkRevocations()
         case .scoped: try startPull()
         case .committed(let documents, let through): note(documents, through: through)
         case .evicted(let references): noteEvicted(references)

@@ -25,10 +25,36 @@ package protocol SessionAuthenticator: AnyObject, Sendable {
     func judge(renewal grant: [UInt8], of peer: Hello, at time: SessionTime) throws -> PeerRights
     /// The time by which expiry is judged, in nanoseconds since 1970: a clock that was set back extends nothing.
     func judgedNanoseconds(at time: SessionTime) -> UInt64
+
+    /// Whether this peer has what a proof needs, so that it is worth while to connect.
+    func isReady(at time: SessionTime) -> Bool
+
+    /// Whether rights that were proven have been revoked since.
+    func isRevoked(_ rights: PeerRights) -> Bool
+    /// What is said to a peer that has proven itself, so that each side gets the hubs' notices of the other; nil for nothing.
+    var noticeGreeting: [UInt8]? { get }
+    /// Takes what a peer says of notices.
+    ///
+    /// - Throws: `protocolError` where the session must end.
+    func receive(notices: [UInt8], at time: SessionTime) throws -> NoticeReply
+}
+
+/// What follows from what a peer said of the hubs' notices: bytes for extra messages.
+package struct NoticeReply: Equatable, Sendable {
+    /// For the peer.
+    package var answers: [[UInt8]] = []
+    /// For all others, as it is news.
+    package var news: [[UInt8]] = []
+
+    package init() {}
 }
 
 extension SessionAuthenticator {
     package func judgedNanoseconds(at time: SessionTime) -> UInt64 { time.wallNanoseconds }
+    package func isReady(at time: SessionTime) -> Bool { true }
+    package func isRevoked(_ rights: PeerRights) -> Bool { false }
+    package var noticeGreeting: [UInt8]? { nil }
+    package func receive(notices: [UInt8], at time: SessionTime) throws -> NoticeReply { NoticeReply() }
 }
 
 /// What both sides prove to have seen.

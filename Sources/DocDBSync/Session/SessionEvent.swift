@@ -15,6 +15,8 @@ package enum SessionEvent {
     case interest([AnnouncedInterest])
     /// What the peer may do, from now on: a grant was renewed or revoked.
     case rights(PeerRights)
+    /// Grants may have been revoked: the session ends where one of its own was.
+    case revocations
     /// This peer's own grant was renewed: the authenticator has the new one, which is sent and asked under.
     case renewed
     /// Commits are reported by the scope that was asked for, from now on: only now may the snapshot be opened that the

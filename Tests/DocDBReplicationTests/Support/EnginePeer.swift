@@ -12,11 +12,16 @@ import Testing
 /// Links within this process, by URLs such as `memory://hub:1`; listeners are found by host and port.
 final class MemoryNetwork: Connector {
     private let accepting = Lock<[String: @Sendable (any Link) -> Void]>([:])
+    private let attempts = Lock(0)
+
+    /// How often somebody has tried to connect.
+    var attemptCount: Int { attempts.withLock { $0 } }
 
     func connect(
         to url: String, options: ConnectOptions,
         completion: @escaping @Sendable (Result<any Link, DocDBError>) -> Void
     ) -> any ConnectionAttempt {
+        attempts.withLock { $0 += 1 }
         let name = String(url.dropFirst("memory://".count))
         let accept = accepting.withLock { $0[name] }
         DispatchQueue.global().async {
