@@ -33,6 +33,7 @@ package enum CommandName: String, CaseIterable, Sendable {
     case indexList = "index list"
     case peers
     case verify
+    case salvage
     case compact
 
     /// The words a person types.

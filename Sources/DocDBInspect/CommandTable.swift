@@ -7,7 +7,8 @@ extension CommandRule {
     /// All commands, in the order help lists them.
     package static let all: [CommandRule] = [
         importRule, exportRule, findRule, getRule, watchRule, collectionsRule, statRule, logRule, historyRule,
-        indexCreateRule, indexDropRule, indexListRule, peersRule, verifyRule, compactRule,
+        indexCreateRule, indexDropRule, indexListRule, peersRule, verifyRule, salvageRule,
+        compactRule,
     ]
 
     private static let importRule = CommandRule(
@@ -207,6 +208,23 @@ extension CommandRule {
                 + "everything, changes nothing."
         ],
         examples: [.init(commandLine: "docdb-inspect verify cars.docdb", meaning: "prints ok for a sound store")])
+
+    private static let salvageRule = CommandRule(
+        name: .salvage, summary: "Write every document that can be read from a damaged store to a new one.",
+        operands: [store, OperandRule("OUT", "The new store's directory, which must not exist yet.")], options: [],
+        details: [
+            "Reads around damaged pages, rows, log blocks and catalog rows, and never writes to STORE. Prints for each "
+                + "collection how many documents were written and which are lost, as far as their ids are known. Exits with 0 "
+                + "where nothing is lost, with 1 where something is or may be.",
+            "The new store has the same documents, deletions and indexes, and merges with the peers of the old one, from whom it "
+                + "gets back what they hold of what is lost. It is a store of its own: it has a new id and actor, has "
+                + "met no peers yet, and begins a new history.",
+        ],
+        examples: [
+            .init(
+                commandLine: "docdb-inspect salvage cars.docdb rescued.docdb",
+                meaning: "writes what can be read to rescued.docdb")
+        ])
 
     private static let compactRule = CommandRule(
         name: .compact, summary: "Give unused space of the store back to the file system.",

@@ -17,6 +17,7 @@ enum Commands {
         case .indexList: try listIndexes(command, console)
         case .peers: try listPeers(command, console)
         case .verify: return try verify(command, console)
+        case .salvage: return try salvage(command, console)
         case .compact: try compact(command, console)
         }
         return Inspector.ExitCode.done

@@ -16,8 +16,8 @@ package enum HelpText {
         lines += wrapped(
             "Run 'docdb-inspect COMMAND --help' for what a command takes. -- ends the options.", indent: "")
         lines += wrapped(
-            "Exit code: 0 done, 1 something failed or verify found a fault, 2 wrong usage, 130 interrupted.", indent: ""
-        )
+            "Exit code: 0 done, 1 something failed, verify found a fault or salvage lost something, 2 wrong usage, 130 "
+                + "interrupted.", indent: "")
         return lines.joined(separator: "\n") + "\n"
     }
 

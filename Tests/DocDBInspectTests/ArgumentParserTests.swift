@@ -124,7 +124,7 @@ struct ArgumentParserTests {
         let console = TestConsole()
         #expect(console.run([]) == 2)
         #expect(console.error.text.contains("no command given"))
-        let names = "import|export|find|get|watch|collections|stat|log|history|index|peers|verify|compact"
+        let names = "import|export|find|get|watch|collections|stat|log|history|index|peers|verify|salvage|compact"
         #expect(console.error.text.contains(names))
     }
 }

@@ -108,6 +108,14 @@ private final class DiskStoreFile: StoreFile {
         }
     }
 
+    func read(at offset: Int64, count: Int) throws(DocDBError) -> [UInt8] {
+        try perform("read") { () throws(DiskFailure) in
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+            defer { buffer.deallocate() }
+            return Array(buffer[..<(try file.core.read(file.node, file.path, into: buffer, at: Int(offset)))])
+        }
+    }
+
     func replaceContent(with bytes: [UInt8], isDurable: Bool) throws(DocDBError) {
         try perform("write") { () throws(DiskFailure) in
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)

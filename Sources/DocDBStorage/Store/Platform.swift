@@ -119,6 +119,22 @@ package enum Platform {
         return count >= 0 ? Array(bytes[..<count]) : nil
     }
 
+    /// Reads up to `count` bytes of an open file, fewer at its end; nil where that fails.
+    static func read(_ descriptor: Int32, at offset: Int64, count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var length = 0
+        while length < count {
+            let read = bytes.withUnsafeMutableBytes {
+                pread(descriptor, $0.baseAddress.map { $0 + length }, count - length, off_t(offset) + off_t(length))
+            }
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else { return nil }
+            if read == 0 { break }
+            length += read
+        }
+        return length == count ? bytes : Array(bytes[..<length])
+    }
+
     /// Replaces the content of an open file; waits for the disk where that is wanted.
     static func replaceContent(
         _ descriptor: Int32, with bytes: [UInt8], path: String, isDurable: Bool

@@ -39,6 +39,8 @@ package protocol StoreFile: AnyObject, Sendable {
     func identity() throws(DocDBError) -> FileIdentity
     /// Reads up to `limit` bytes from the start, or nil where that fails.
     func readStart(limit: Int) -> [UInt8]?
+    /// Reads up to `count` bytes at an offset; fewer at the end of the file.
+    func read(at offset: Int64, count: Int) throws(DocDBError) -> [UInt8]
     /// Replaces the content; waits for the disk where that is wanted.
     func replaceContent(with bytes: [UInt8], isDurable: Bool) throws(DocDBError)
     /// Waits until the content is on the disk itself.

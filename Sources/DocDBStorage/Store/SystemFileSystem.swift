@@ -60,6 +60,13 @@ private final class SystemFile: StoreFile {
 
     func readStart(limit: Int) -> [UInt8]? { Platform.readStart(descriptor, limit: limit) }
 
+    func read(at offset: Int64, count: Int) throws(DocDBError) -> [UInt8] {
+        guard let bytes = Platform.read(descriptor, at: offset, count: count) else {
+            throw Platform.error(Platform.lastErrorNumber, while: "read \(path)")
+        }
+        return bytes
+    }
+
     func replaceContent(with bytes: [UInt8], isDurable: Bool) throws(DocDBError) {
         try Platform.replaceContent(descriptor, with: bytes, path: path, isDurable: isDurable)
     }
