@@ -1,4 +1,4 @@
-.PHONY: help setup build release test simulate sanitize demo bench lint format clean
+.PHONY: help setup build release test simulate crash sanitize demo bench lint format clean
 
 FILE ?=
 ARGUMENTS ?=
@@ -33,6 +33,12 @@ SCENARIO ?=
 simulate: setup ## Run the simulated scenarios; SEEDS=100, or SEED=7 SCENARIO="power loss"
 	DOCDB_SIMULATION_SEEDS="$(SEEDS)" DOCDB_SIMULATION_SEED="$(SEED)" DOCDB_SIMULATION_SCENARIO="$(SCENARIO)" \
 		swift test --disable-xctest --filter ScenarioTests
+
+# The seed of a run that failed replays what was drawn by it; when the process dies is for the machine to say.
+ROUNDS ?= 300
+
+crash: setup ## Kill a writing process ROUNDS=n times and check its store each time; SEED=7
+	Scripts/crash-loop $(ROUNDS) $(SEED)
 
 # The suites in which threads meet; TESTS=. runs all.
 TESTS ?= Live|Observ|GroupCommit|SnapshotTests|StoreLock|ReadOnly|Backup|FailedCommit|Sync[A-Z]|ReplicationTests|TransportTests

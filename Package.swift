@@ -104,6 +104,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(name: "docdb-hub", dependencies: ["DocDBHub"], swiftSettings: settings),
+        .executableTarget(
+            name: "crash-loop", dependencies: ["DocDB", "DocDBCore"], path: "Tests/CrashLoop", swiftSettings: settings),
         .target(
             name: "BenchmarkSuite", dependencies: ["DocDB", "DocDBReplication", "DocDBSync", "CSQLite", "CCrypto"],
             path: "Benchmarks/Suite",
