@@ -1,4 +1,4 @@
-.PHONY: help setup build release test simulate crash sanitize demo bench lint format clean
+.PHONY: help setup build release test simulate crash sanitize demo bench docs lint format clean
 
 FILE ?=
 ARGUMENTS ?=
@@ -54,6 +54,10 @@ demo: setup ## Import FILE=x.json, or generated cars, and look at the store
 
 bench: setup ## Run the benchmarks beside plain SQLite; ARGUMENTS="--filter scan"
 	swift run -c release benchmarks $(ARGUMENTS)
+
+docs: setup ## Compile and run the examples of the documentation, and build it
+	Scripts/check-examples
+	Scripts/build-docs
 
 lint: ## Check the format of the sources and the tidiness of the tree
 	swift format lint --strict --recursive --parallel $(SWIFT_FILES)

@@ -16,7 +16,7 @@ import Synchronization
 /// try db.close()
 /// ```
 ///
-/// The rules of concurrency:
+/// The rules of concurrency, which <doc:Concurrency> gives reasons and advice for:
 ///
 /// 1. Write transactions run one after another, in the order of their commits. A synchronous write blocks its thread
 ///    until its turn has come; an asynchronous one suspends its task, and is committed together with others that wait.

@@ -21,7 +21,7 @@ public enum SortOrder: Sendable {
 /// let typed = try query.documents(as: Car.self)
 /// ```
 ///
-/// Results that are not sorted come in storage order, which is that of insertion.
+/// Results that are not sorted come in storage order, which is that of insertion. <doc:Querying> shows the language.
 public struct Query: Sendable {
     /// Where a query runs.
     enum Source: Sendable {

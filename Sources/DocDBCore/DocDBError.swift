@@ -55,7 +55,7 @@ extension DocDBError.Code {
     public static let documentNotFound = Self("documentNotFound")
     /// There is no collection with this name.
     public static let collectionNotFound = Self("collectionNotFound")
-    /// An index with this definition exists already, or none does.
+    /// An index cannot be made of these paths, or there is none to remove.
     public static let invalidIndex = Self("invalidIndex")
     /// A value does not have the type that was asked for.
     public static let typeMismatch = Self("typeMismatch")

@@ -32,6 +32,16 @@ import Testing
         }
     }
 
+    @Test(
+        "a value prints as JSON, what cannot be stored as a question mark",
+        arguments: [
+            (nil, "null"), (true, "true"), (9_500, "9500"), (1.0, "1.0"), ("a \"b\"", #""a \"b\"""#),
+            (.bytes([1, 2]), "\"AQI=\""),
+            ([1, "b", []], #"[1,"b",[]]"#), (["b": 1, "a": ["c": nil]], #"{"a":{"c":null},"b":1}"#),
+            (.float(.nan), "?"),
+        ] as [(Value, String)])
+    func description(value: Value, text: String) { #expect("\(value)" == text) }
+
     @Test("looking names up only adds none")
     func lookup() throws {
         let names = FieldNames()

@@ -1,4 +1,4 @@
-// The first program of the README and the examples of the documentation, as code that is compiled and run.
+// The examples of doc comments, as code that is compiled and run; those of pages are run by Scripts/check-examples.
 import DocDB
 import Testing
 
@@ -8,8 +8,8 @@ import Testing
 
     init() throws { database = try TemporaryDatabase() }
 
-    @Test("the README's first program runs")
-    func readme() throws {
+    @Test("a first program runs")
+    func firstProgram() throws {
         let cars = db.collection("cars")
 
         let id = try cars.insert(["make": "toyota", "state": "for sale", "price": 9_500, "views": 0])

@@ -15,7 +15,7 @@ extension Query {
     ///
     /// Each iteration observes for itself, from its first step on. While its loop is busy, changes gather and come as one
     /// event. The loop ends when the database closes or the task is cancelled, and throws what
-    /// ``observe(on:onError:_:)`` throws.
+    /// ``observe(on:onError:_:)-(DispatchQueue?,_,_)`` throws.
     public var changes: LiveChanges { LiveChanges(query: self) }
 }
 
@@ -35,7 +35,7 @@ public struct LiveChanges: AsyncSequence, Sendable {
 
         /// Returns the next delivery, once there is one; nil when the database has closed or the task was cancelled.
         ///
-        /// - Throws: as ``Query/observe(on:onError:_:)`` does; the iteration has then ended.
+        /// - Throws: as ``Query/observe(on:onError:_:)-(DispatchQueue?,_,_)`` does; the iteration has then ended.
         public mutating func next() async throws -> LiveUpdate? {
             if let stream { return try await stream.next() }
             let begun = try LiveStream(query)

@@ -63,7 +63,7 @@ extension Query {
     ///   - onError: called once where a document does not fit the type (`typeMismatch`) or the store cannot be read; the
     ///     observation has then ended.
     ///   - handler: gets the decoded results and what happened to them.
-    /// - Throws: as ``observe(on:onError:_:)`` does.
+    /// - Throws: as ``observe(on:onError:_:)-(DispatchQueue?,_,_)`` does.
     /// - Complexity: O(n) for an event, and the decoding of what is new or changed.
     public func observe<T: Decodable & Sendable>(
         as type: T.Type, on queue: DispatchQueue? = nil, onError: @escaping @Sendable (any Error) -> Void = { _ in },
@@ -92,7 +92,7 @@ extension Query {
     ///   - queue: where the handler is called; a private one unless given.
     ///   - onError: called once where the store cannot be read; the observation has then ended.
     ///   - handler: gets the count at first, and whenever it is another one.
-    /// - Throws: as ``observe(on:onError:_:)`` does.
+    /// - Throws: as ``observe(on:onError:_:)-(DispatchQueue?,_,_)`` does.
     /// - Complexity: of the first delivery as ``count()``; of a commit, O(1) for each changed document that matters.
     public func observeCount(
         on queue: DispatchQueue? = nil, onError: @escaping @Sendable (any Error) -> Void = { _ in },

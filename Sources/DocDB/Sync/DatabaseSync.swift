@@ -18,7 +18,7 @@ import Synchronization
 /// let subscription = try db.collection("cars").find("state == 'for sale'").subscribe()
 /// ```
 ///
-/// The rules:
+/// The rules, of which <doc:Replicating> tells more:
 ///
 /// 1. Writes never wait for peers. What is written offline is sent when a peer is reached.
 /// 2. Subscriptions may be made and cancelled at any time, before the start too. To change one, subscribe anew, then cancel

@@ -14,8 +14,8 @@ extension Query {
     /// ```
     ///
     /// What several subscriptions match comes once. A document that begins to match comes; one that no longer does gets its
-    /// last update, and then stays or is evicted, as the policy says. Peers give what they may be asked for by this
-    /// database's permissions.
+    /// last update, and then stays or is evicted, as the policy says. Peers give
+    /// what this database's user may read.
     ///
     /// - Parameter policy: what becomes of a document that no subscription matches any more; it is kept unless given.
     ///   Documents that were here before the subscription and never matched it are left alone, and so is all of it when it

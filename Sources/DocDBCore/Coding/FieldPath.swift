@@ -1,6 +1,6 @@
 /// The place of a field in a document: the names to follow from the top, such as `seller.name`.
 ///
-/// In text, names that are no plain identifiers stand in backticks or brackets: `` `odd key`.b ``, `a['odd key']`.
+/// In text, names that are no plain identifiers stand in brackets, as in `a['odd key']`, or in backticks.
 /// Two paths are equal where their names have the same UTF-8 bytes.
 ///
 /// ```swift

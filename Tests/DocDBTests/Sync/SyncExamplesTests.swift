@@ -1,4 +1,4 @@
-// The replication of the README and the examples of the documentation, as code that is compiled and run.
+// The replication of the README and the examples of doc comments, as code that is run.
 import DocDB
 import Testing
 
