@@ -152,7 +152,8 @@ let package = Package(
         .testTarget(
             name: "DocDBHubTests",
             dependencies: [
-                "DocDBHub", "DocDB", "DocDBReplication", "DocDBAuth", "DocDBSync", "DocDBTransport", "DocDBCore",
+                "DocDBHub", "DocDB", "DocDBReplication", "DocDBAuth", "DocDBSync", "DocDBTransport", "DocDBStorage",
+                "DocDBCore",
             ],
             swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),

@@ -58,6 +58,8 @@ package enum SyncLimits {
 
     /// The most documents that are known not to be joined, on each side.
     package static let apartDocumentCount = 100_000
+    /// The most collections in which documents of a peer are known not to be joined, before one more is made for another.
+    package static let refusedCollectionCount = 64
     /// The most deltas that wait because of their times; a further one displaces the oldest.
     package static let quarantineCount = 256
     /// The most bytes that these deltas take together; one that does not fit is not kept.

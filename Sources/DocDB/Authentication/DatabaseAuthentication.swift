@@ -23,6 +23,8 @@ public final class DatabaseAuthentication: Sendable {
         var schedule: AuthenticationSchedule?
         var engine: ReplicationEngine?
         var http: any HTTPFetching = HTTPClient()
+        /// Whether the database has changes that no hub has.
+        var hasPending: @Sendable () throws -> Bool = { false }
         /// End the watch for revocations.
         var tokens: [ObserverToken] = []
         /// When the present grant came, in nanoseconds since 1970.
@@ -85,7 +87,11 @@ public final class DatabaseAuthentication: Sendable {
     }
 
     /// Begins to keep time, once the database's replication is there.
-    func attach(_ engine: ReplicationEngine, http: any HTTPFetching) {
+    ///
+    /// - Parameter hasPending: whether the database has changes that no hub has.
+    func attach(
+        _ engine: ReplicationEngine, http: any HTTPFetching, hasPending: @escaping @Sendable () throws -> Bool
+    ) {
         let hub = address.syncURL
         let status = engine.statusObservers.add { [weak self] status in
             // What another peer than the hub says of it has no weight without the hub's notice.
@@ -97,6 +103,7 @@ public final class DatabaseAuthentication: Sendable {
         state.withLock { state in
             state.engine = engine
             state.http = http
+            state.hasPending = hasPending
             state.tokens = [status, notices]
         }
         update()
@@ -256,7 +263,8 @@ public final class DatabaseAuthentication: Sendable {
     /// try await db.auth.logout { try cars.findAll().evict(force: true) }
     /// ```
     ///
-    /// - Parameter cleanup: after it another user may log in. Without one, only the same user may.
+    /// - Parameter cleanup: after it another user may log in, unless it leaves changes here that the hub has not got: those
+    ///   never travel under another's grant. Without one, only the same user may.
     /// - Throws: what `cleanup` throws, or `storageFailed`; replication has stopped and the grant is gone then, too.
     public func logout(cleanup: (@Sendable () throws -> Void)? = nil) async throws {
         let engine = state.withLock { $0.engine }
@@ -272,6 +280,8 @@ public final class DatabaseAuthentication: Sendable {
         try storage.save(Self.credentialsName, nil)
         guard let cleanup else { return }
         try cleanup()
+        // What the hub has not got must not travel under another's grant.
+        guard try !state.withLock({ $0.hasPending })() else { return }
         state.withLock { $0.memory.owner = nil }
         try remember()
     }

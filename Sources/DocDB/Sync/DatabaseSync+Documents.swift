@@ -23,6 +23,10 @@ extension DatabaseSync {
     /// - Throws: `DocDBError` with the code `databaseClosed` or `storageFailed`.
     /// - Complexity: O(documents) at worst.
     public func pendingDocuments(limit: Int = 1_000) throws -> [SyncDocument] {
+        try Self.pendingDocuments(store, limit: limit)
+    }
+
+    static func pendingDocuments(_ store: Store, limit: Int) throws -> [SyncDocument] {
         try store.read { context in
             var pending: [SyncDocument] = []
             for name in context.catalog.names where pending.count < limit {

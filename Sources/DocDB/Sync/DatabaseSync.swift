@@ -72,7 +72,12 @@ public final class DatabaseSync: Sendable {
                     return 0
                 }, disabledRules: world.disabledRules, protocolVersions: world.protocolVersions))
         reporter.engine.withLock { $0 = EngineReporter.Weak(engine: made) }
-        if let made { authentication?.attach(made, http: world.http) }
+        if let made {
+            authentication?.attach(made, http: world.http) { [weak store] in
+                guard let store else { return false }
+                return try !Self.pendingDocuments(store, limit: 1).isEmpty
+            }
+        }
     }
 
     /// The engine of a database that has an identity.
@@ -180,7 +185,7 @@ public final class DatabaseSync: Sendable {
 
     /// Who is connected to whom, as far as this database hears of it.
     public var presence: PresenceGraph {
-        PresenceGraph(made?.reachablePeers ?? [], own: store.storeID)
+        PresenceGraph(made?.reachablePeers ?? [], own: made?.ownStoreID ?? store.storeID)
     }
 
     /// The graph of presence as it changes, beginning with the present one; a busy consumer gets the newest.

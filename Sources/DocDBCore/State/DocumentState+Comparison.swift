@@ -12,6 +12,50 @@ extension DocumentState {
         return newest
     }
 
+    /// Tells whether an entry has another payload under the stamp that it has in an older state: two came under one stamp,
+    /// and no vector tells that the one here is the later.
+    ///
+    /// - Complexity: O(n + m).
+    package func rewrites(_ old: DocumentState) -> Bool {
+        arena.withUnsafeBytes { mine in
+            old.arena.withUnsafeBytes { theirs in
+                Self.differs(assignments, old.assignments) {
+                    CBOR.compare(mine[$0.path], theirs[$1.path])
+                } isRewritten: {
+                    $0.stamp == $1.stamp
+                        && ($0.kind != $1.kind || CBOR.compare(mine[$0.payload], theirs[$1.payload]) != 0)
+                }
+                    || Self.differs(tallies, old.tallies) { left, right in
+                        let order = CBOR.compare(mine[left.path], theirs[right.path])
+                        if order != 0 { return order }
+                        if left.base != right.base { return left.base < right.base ? -1 : 1 }
+                        return left.actor == right.actor ? 0 : left.actor < right.actor ? -1 : 1
+                    } isRewritten: {
+                        $0.time == $1.time && $0.sum != $1.sum
+                    }
+            }
+        }
+    }
+
+    /// Walks two sorted runs, and tells whether two entries of one key differ.
+    private static func differs<Entry>(
+        _ left: [Entry], _ right: [Entry], compare: (Entry, Entry) -> Int, isRewritten: (Entry, Entry) -> Bool
+    ) -> Bool {
+        var (i, j) = (0, 0)
+        while i < left.count, j < right.count {
+            let order = compare(left[i], right[j])
+            if order == 0 {
+                if isRewritten(left[i], right[j]) { return true }
+                (i, j) = (i + 1, j + 1)
+            } else if order < 0 {
+                i += 1
+            } else {
+                j += 1
+            }
+        }
+        return false
+    }
+
     /// Tells whether another state has the same entries and vectors, byte for byte; names are of one table in both.
     ///
     /// - Complexity: O(n).

@@ -102,6 +102,8 @@ package enum ReplicationLimits {
     package static let connectionCount = 4_096
     /// Bytes that wait in one link's inbox before it stops receiving.
     package static let inboxByteCount = 4 * 1024 * 1024
+    /// Bytes that wait to be sent to a peer that does not take them, before it is given up: more than a session sends ahead.
+    package static let outboxByteCount = 32 * 1024 * 1024
     /// Peers whose status is kept after their link has closed.
     package static let rememberedPeerCount = 1_024
     /// Hops that an interest travels.

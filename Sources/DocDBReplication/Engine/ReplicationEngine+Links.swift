@@ -83,6 +83,13 @@ extension ReplicationEngine {
         connection.link.send(frame)
         traffic.countSent(frame.count)
         connection.unconfirmedByteCount += frame.count
+        if connection.unconfirmedByteCount > ReplicationLimits.outboxByteCount,
+            connection.link.queuedByteCount > ReplicationLimits.outboxByteCount
+        {
+            connection.unconfirmedByteCount = 0
+            let message = "the peer does not take what it is sent; check its network, or update it"
+            return tell(connection, .close(code: CloseCode.limitReached, message: message))
+        }
         guard connection.unconfirmedByteCount > Connection.confirmedByteCount,
             connection.link.queuedByteCount <= TransportLimits.lowWaterByteCount
         else { return }

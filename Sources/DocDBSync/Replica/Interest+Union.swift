@@ -56,8 +56,13 @@ extension Interest {
     }
 
     /// The hash that a cursor carries: equal for interests that want the same.
-    package var hash: StateDigest {
+    package var hash: StateDigest { hash(for: nil) }
+
+    /// The hash that a cursor carries: equal for interests of one user that want the same. What one user was told is no
+    /// place to go on from for another.
+    package func hash(for userID: String?) -> StateDigest {
         var input = ByteBuffer()
+        if let userID { input.appendCBOR(userID) }
         switch self {
         case .everything: input.append(1)
         case .collections(let elements):

@@ -5,8 +5,10 @@ package import DocDBCore
 /// Sessions hold the rules; a replica only keeps documents, their history, and what is known of peers, so that another
 /// engine can stand behind a hub, and a model in tests. Calls are synchronous; one session's calls do not overlap.
 package protocol Replica: AnyObject, Sendable {
-    /// The 16 bytes that name the store.
+    /// The 16 bytes that name the store to its peers.
     var storeID: [UInt8] { get }
+    /// The 16 bytes that a hello has; where peers have keys, `storeID` is derived from them.
+    var announcedID: [UInt8] { get }
     /// The interned field names of the bodies handed out, and of those handed in.
     var names: FieldNames { get }
     /// The interned actors of the states handed out, and of those handed in.
@@ -22,6 +24,10 @@ package protocol Replica: AnyObject, Sendable {
 
     /// Waits until all that is committed is on the disk itself, and returns the newest sequence number of it.
     func synchronize() throws -> Int64
+}
+
+extension Replica {
+    package var announcedID: [UInt8] { storeID }
 }
 
 /// A document of a replica, named for as long as it is stored there; keys are never used again.

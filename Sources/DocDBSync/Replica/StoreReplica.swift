@@ -18,7 +18,10 @@ package final class StoreReplica: Replica {
         try store.beginSession()
     }
 
-    package var storeID: [UInt8] { store.storeID }
+    package var storeID: [UInt8] {
+        StoreIdentity.id(announced: store.storeID, peerKey: store.options.peerKey)
+    }
+    package var announcedID: [UInt8] { store.storeID }
     package var names: FieldNames { store.names }
     package var actors: ActorTable { store.actors }
 

@@ -42,6 +42,12 @@ struct Gate {
         return true
     }
 
+    /// Tells whether the peer may bring other payloads under stamps of these actors.
+    func mayRewrite(_ actors: Set<ActorID>) -> Bool { rights.mayRelay || actors.isSubset(of: ownActors) }
+
+    /// Whether nothing of a collection may be changed.
+    func mayWriteNothing(in collection: String) -> Bool { writable.hasNothing(of: collection) }
+
     /// Tells whether the changes that vectors add to what is here are ones that the peer may bring: its own, unless it
     /// relays.
     func mayBring(

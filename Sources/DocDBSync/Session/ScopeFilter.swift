@@ -71,6 +71,9 @@ package final class ScopeFilter {
         return false
     }
 
+    /// Tells whether nothing of a collection is in scope, which may not be there yet.
+    func hasNothing(of collection: String) -> Bool { !isEverything && filter(collection) == nil }
+
     /// Tells whether a document is in scope; a dead one (without a body) just where its whole collection is.
     package func matches(
         body: UnsafeRawBufferPointer?, id: UnsafeRawBufferPointer, collection number: Int64, _ name: String

@@ -37,10 +37,10 @@ extension Session {
         }
         try checkOwnActor(document, old, &result, writer)
         var new = old
-        let (isJoined, hasConflict) = try join(document, into: &new, &result)
-        guard isJoined else { return .baseMissing }
-        let isChanged = hasConflict || !Self.haveSameVectors(old, new)
-        if isChanged, let code = refusal(of: document, reference, old, oldBody, new) {
+        var conflicts: Set<ActorID> = []
+        guard try join(document, into: &new, &conflicts, &result) else { return .baseMissing }
+        let isChanged = !conflicts.isEmpty || !Self.haveSameVectors(old, new)
+        if isChanged, let code = refusal(of: document, reference, old, oldBody, new, conflicts) {
             try refuse(document, reference, code, &result, writer)
             if !isOn(.refuseWhole) { try storeVectors(document, old, reference, writer) }
             return .refused(code)
@@ -53,22 +53,25 @@ extension Session {
         return isChanged ? .joined : .outdated
     }
 
+    /// Joins a document; returns false where its base is missing.
+    ///
+    /// - Parameter conflicts: gets the actors under whose stamps two payloads came.
     private func join(
-        _ document: IncomingDocument, into state: inout DocumentState, _ result: inout SnapshotApplication
-    ) throws -> (isJoined: Bool, hasConflict: Bool) {
-        guard let delta = try document.delta(actors: replica.actors) else { return (true, false) }
-        var hasConflict = false
-        let isJoined = state.apply(delta, forgets: configuration.forgetsDeleted, names: replica.names) { _ in
-            hasConflict = true
+        _ document: IncomingDocument, into state: inout DocumentState, _ conflicts: inout Set<ActorID>,
+        _ result: inout SnapshotApplication
+    ) throws -> Bool {
+        guard let delta = try document.delta(actors: replica.actors) else { return true }
+        let isJoined = state.apply(delta, forgets: configuration.forgetsDeleted, names: replica.names) {
+            conflicts.insert($0.actor)
         }
-        if hasConflict {
+        if !conflicts.isEmpty {
             result.effects.append(
                 .warning(
                     DocDBError(
                         .corrupted,
                         "two values have one stamp; a store was copied while in use, or a peer is forging changes")))
         }
-        return (isJoined, hasConflict)
+        return isJoined
     }
 
     private static func haveSameVectors(_ left: DocumentState, _ right: DocumentState) -> Bool {
@@ -79,11 +82,12 @@ extension Session {
     /// Judges a change by its net effect: what was here before, and what would be after (R19).
     private func refusal(
         of document: IncomingDocument, _ reference: DocumentReference, _ old: DocumentState, _ oldBody: [UInt8]?,
-        _ new: DocumentState
+        _ new: DocumentState, _ conflicts: Set<ActorID>
     ) -> RefusalCode? {
         guard
             gate.mayBring(
-                seen: document.seen, deleted: document.deleted, toSeen: old.seen, deleted: old.deleted)
+                seen: document.seen, deleted: document.deleted, toSeen: old.seen, deleted: old.deleted),
+            gate.mayRewrite(conflicts)
         else { return .relay }
         if gate.mayWriteEverything { return nil }
         var body = ByteBuffer()

@@ -79,6 +79,7 @@ extension Session {
         guard !isInScope || document.hasContent else {
             throw SessionFailure.protocolError("a document in scope came without content")
         }
+        if isInScope { try checkCollection(document.name.collection, writer) }
         if isInScope, try applyFresh(document, &result, writer) { return }
         let known = try isInScope ? makeReference(document.name, writer) : reference(of: document.name, writer)
         guard let reference = known else {
@@ -100,6 +101,19 @@ extension Session {
         case .joined, .outdated: break
         case .refused(let code): except(document, code, &result)
         case .baseMissing: except(document, .malformed, &result)
+        }
+    }
+
+    /// Bounds the collections that a peer has made here by documents which it may not write there.
+    private func checkCollection(_ name: String, _ writer: any ReplicaWriter) throws {
+        guard !gate.mayWriteEverything, try writer.collection(named: name) == nil,
+            gate.mayWriteNothing(in: name)
+        else { return }
+        var collections: Set<Int64> = []
+        for reference in apart.here.keys { collections.insert(reference.collection) }
+        guard collections.count < SyncLimits.refusedCollectionCount else {
+            throw SessionFailure(
+                CloseCode.limitReached, "the peer writes to too many collections in which it may write nothing")
         }
     }
 

@@ -13,6 +13,8 @@ struct HandshakeState {
     var proof: Proof?
     /// Frames that came before the peer's grant.
     var early: [[UInt8]] = []
+    /// How often the peer has asked for this side's grant.
+    var grantRequestCount = 0
     /// The peer's clock ahead of this one, in nanoseconds.
     var skewNanoseconds: Int64 = 0
 }
@@ -23,7 +25,7 @@ extension Session {
         handshake.channelBinding = channelBinding
         var hello = configuration.hello
         hello.appID = authenticator.appID
-        hello.storeID = replica.storeID
+        hello.storeID = replica.announcedID
         hello.identityKind = authenticator.kind
         hello.peerKey = authenticator.peerKey
         hello.wallNanoseconds = time.wallNanoseconds
@@ -41,7 +43,11 @@ extension Session {
         case (_, .close(let code, let message)):
             phase = .ended
             effects.append(.close(code: code, message: message))
-        case (.greeting, .hello(let hello)):
+        case (.greeting, .hello(var hello)):
+            // The key is proven before anything is known or told of the store.
+            if hello.storeID.count == 16 {
+                hello.storeID = StoreIdentity.id(announced: hello.storeID, peerKey: hello.peerKey)
+            }
             try check(hello)
             handshake.hello = hello
             handshake.peerHello = frame
@@ -52,12 +58,22 @@ extension Session {
         case (.proving, .proof(let proof)) where handshake.proof == nil:
             handshake.proof = proof
             try judge(grant: nil)
-        case (.proving, .grantRequest): sendNow(.grant(authenticator.grant))
+        case (.proving, .grantRequest): try sendGrant()
         case (.proving, .grant(let grant)) where handshake.proof != nil: try judge(grant: grant)
         case (.proving, _) where handshake.proof != nil:
             try keepEarly(frame)
         default: throw SessionFailure.protocolError("a message came before the handshake was done")
         }
+    }
+
+    /// Sends this side's grant, which the peer has asked for; a peer that knows it has no reason to ask again.
+    func sendGrant() throws {
+        handshake.grantRequestCount += 1
+        guard handshake.grantRequestCount <= SyncLimits.grantRequestCount else {
+            throw SessionFailure(CloseCode.limitReached, "the grant was asked for too often")
+        }
+        // The peer has not the grant yet, and so takes no compressed frame for one.
+        effects.append(.send(MessageCodec.frame(.grant(authenticator.grant), compresses: false)))
     }
 
     /// Keeps a frame until the peer's grant is here; its proof was accepted.
@@ -194,6 +210,7 @@ extension Session {
         noteExpiry()
         if ownRights.permitsSame(as: former) { return }
         subscriber.scope = nil
+        subscriber.interestHash = subscriber.interest.hash(for: ownRights.userID)
         subscriber.mustAsk = subscriber.isWanting
         try offerRefusedAgain()
     }

@@ -7,6 +7,8 @@ private struct Before {
     /// What the peer then held of it.
     var seen = VersionVector()
     var digest: StateDigest?
+    /// The whole of it, where it was alive and matched.
+    var state: DocumentState?
 }
 
 extension Session {
@@ -72,7 +74,7 @@ extension Session {
                 guard matches(scope, isAlive ? body.bytes : nil, id, reference.collection, collection) else { return }
                 before.isMatched = true
                 before.digest = state.digest(collection: collection, id: id, hash: ContentHash.digest)
-                if isAlive { before.seen = state.seen }
+                if isAlive { (before.seen, before.state) = (state.seen, state) }
             }
         }
         return before
@@ -99,15 +101,25 @@ extension Session {
         guard let kind = kind(document, isMatched: isMatched, collection) else {
             return try output.append(.leftAccess, reference, collection, id: document.id)
         }
-        if base.isEmpty || document.body == nil {
-            try output.append(kind, document, collection)
+        if !base.isEmpty, document.body != nil, let delta = try delta(document, since: base, before) {
+            try output.append(kind, delta, document, collection)
         } else {
-            try output.append(kind, try state(document).delta(since: base), document, collection)
+            try output.append(kind, document, collection)
         }
         let isOwn =
             try subscriber.isWanting
             && matches(ownScope(), document.body, document.id, reference.collection, collection)
         output.flight.documents.append(FlightDocument(reference: reference, digest: digest, isOwn: isOwn))
+    }
+
+    /// What a peer lacks that has seen `base`; nil where it may hold another payload under a stamp that it has seen, which no
+    /// vector tells, so that it must get the whole.
+    private func delta(
+        _ document: StoredDocument, since base: VersionVector, _ before: Before
+    ) throws -> DocumentDelta? {
+        let state = try state(document)
+        if let old = before.state, state.rewrites(old) { return nil }
+        return state.delta(since: base)
     }
 
     /// Tells whether a peer that has seen `base` lacks nothing: what R4 does not ask.

@@ -46,9 +46,10 @@ extension Session {
         var isValid = false
         var apartThere: [DocumentReference: ApartDocument] = [:]
         try replica.read { reader in
+            gate.refresh()
             isValid = try isValidCursor(request, reader)
             for held in request.have {
-                if let reference = try reference(of: held.name, reader) {
+                if let reference = try knownReference(of: held, reader) {
                     provider.bases[reference] = held.seen
                     provider.poked.insert(reference)
                 } else {
@@ -75,9 +76,31 @@ extension Session {
         }
     }
 
+    /// The reference of a document that the peer names, where it may know that there is one: it may read the document, or it
+    /// shows by a time of the document's vectors that it was told. Else the answer is that of a document that is not here.
+    func knownReference(of held: HeldDocument, _ reader: any ReplicaReader) throws -> DocumentReference? {
+        guard let reference = try reference(of: held.name, reader), gate.rights.read != .everything else {
+            return try reference(of: held.name, reader)
+        }
+        var isKnown = true
+        try reader.withDocument(reference) { document in
+            if let body = document.body,
+                gate.mayRead(
+                    body: body, id: document.id, collection: reference.collection, held.name.collection)
+            {
+                return
+            }
+            let state = try state(document)
+            isKnown = held.seen.elements.contains {
+                $0.time == state.seen[$0.actor] || $0.time == state.deleted[$0.actor]
+            }
+        }
+        return isKnown ? reference : nil
+    }
+
     /// A cursor is valid if its incarnation is known, does not end before it, and the log reaches back to it (R11).
     private func isValidCursor(_ request: InterestMessage, _ reader: any ReplicaReader) throws -> Bool {
-        guard let cursor = request.cursor, cursor.interestHash == provider.interest.hash,
+        guard let cursor = request.cursor, cursor.interestHash == provider.interest.hash(for: gate.rights.userID),
             cursor.epoch == request.epoch, cursor.epoch == gate.rights.epoch, cursor.sequence >= 0,
             cursor.sequence >= reader.oldestSequence - 1, cursor.sequence <= reader.sequence
         else { return false }

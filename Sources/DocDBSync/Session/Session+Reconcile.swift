@@ -135,8 +135,9 @@ extension Session {
         let step = try reconciliation.receive(message.bytes)
         provider.found += step.missingAtSubscriber
         try replica.read { reader in
+            gate.refresh()
             for held in step.heldBySubscriber {
-                if let reference = try reference(of: held.name, reader) {
+                if let reference = try knownReference(of: held, reader) {
                     provider.found.append(reference)
                     provider.listed[reference] = held.seen
                 } else {

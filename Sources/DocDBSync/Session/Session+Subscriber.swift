@@ -10,7 +10,7 @@ extension Session {
         subscriber.isWanting = true
         if interest != subscriber.interest || subscriber.number == 0 {
             subscriber.interest = interest
-            subscriber.interestHash = interest.hash
+            subscriber.interestHash = interest.hash(for: ownRights.userID)
             subscriber.scope = nil
         }
         subscriber.mustAsk = true

@@ -161,8 +161,7 @@ package final class Session {
         switch message {
         case .hello, .proof: throw SessionFailure.protocolError("a second handshake came")
         case .grant(let grant): try receiveRenewal(grant)
-        // The peer has not the grant yet, and so takes no compressed frame for one.
-        case .grantRequest: effects.append(.send(MessageCodec.frame(.grant(authenticator.grant), compresses: false)))
+        case .grantRequest: try sendGrant()
         case .interest(let message): try receive(message)
         case .ranges(let message): try receiveRanges(message)
         case .acknowledge(let message): try receive(message)

@@ -42,6 +42,8 @@ extension SyncLimits {
     package static let creditByteCount: Int64 = 1024 * 1024
     /// How many bytes may wait at a link before document frames are held back.
     package static let linkBacklogByteCount = 512 * 1024
+    /// How often a peer may ask for this side's grant in one session.
+    package static let grantRequestCount = 4
     /// How many frames of a peer wait until its grant is here.
     package static let earlyFrameCount = 64
     /// How often a total may differ at once after a reconciliation before the session stops comparing.

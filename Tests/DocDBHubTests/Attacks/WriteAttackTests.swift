@@ -1,0 +1,166 @@
+import DocDB
+import DocDBAuth
+import DocDBCore
+import DocDBHub
+import DocDBReplication
+import DocDBSync
+import Foundation
+import Testing
+
+@Suite("Attacks on a hub: what a peer writes", .timeLimit(.minutes(10)))
+struct WriteAttackTests {
+    let forger = Forger()
+
+    /// The actor that a database writes with.
+    private func actor(_ db: Database) throws -> ActorID {
+        try #require(db.sync.engine.environment.ownActors().last).actor
+    }
+
+    @Test("Claims about another peer's actor are refused, and what that peer writes later arrives everywhere")
+    func poisoning() async throws {
+        let hub = try AttackHub()
+        let bob = try await hub.honest("bob")
+        let alice = try await hub.honest("alice")
+        let cars = bob.collection("cars")
+        try cars.insert(["_id": "b1", "state": "for sale", "owner": "dev|bob", "price": 1])
+        try await eventually { try AttackHub.documents(alice)["b1"] != nil }
+        let victim = try actor(bob)
+        // She may write everything, but not in another's name.
+        let mallory = try WirePeer(try hub.authenticator("mallory"))
+        try await mallory.establish(hub.syncURL)
+        let own = try mallory.actor
+        let ahead = VersionVector(actor: victim, time: Forger.time(100))
+        let mine = try forger.state(["price": 666], by: own)
+        let lies: [(String, [UInt8])] = [
+            ("seen", try forger.content("b1", forger.claiming(mine, seen: ahead))),
+            ("seen of a new document", try forger.content("b2", forger.claiming(mine, seen: ahead))),
+            ("deleted", try forger.content("b1", forger.claiming(mine, deleted: ahead))),
+            ("deleted and dead", try forger.content("b1", DocumentState(deleted: ahead))),
+            ("left, deleted", try forger.content("b1", DocumentState(deleted: ahead), .leftDeleted)),
+            ("left by the filter", try forger.content("b1", forger.claiming(mine, seen: ahead), .leftFilter)),
+            ("not held", try forger.content("b1", forger.claiming(mine, seen: ahead), .notHeld)),
+            (
+                "written in its name",
+                try forger.content("b1", forger.state(["price": 666], by: victim, at: Forger.time(50)))
+            ),
+            ("created in its name", try forger.content("b3", forger.state(["price": 666], by: victim))),
+            (
+                "the hub's name",
+                try forger.content("b1", forger.state(["price": 666], by: try actor(hub.hub.db), at: Forger.time(50)))
+            ),
+            ("nobody's name", try forger.content("b4", forger.state(["price": 666], by: ActorID(high: 1, low: 2)))),
+        ]
+        let before = try hub.hubDocuments
+        for (name, content) in lies { #expect(try await mallory.outcome(content) == .relay, "\(name)") }
+        #expect(try hub.hubDocuments == before)
+        // Mallory's own are still taken, and so is what the victim writes from now on, by all.
+        #expect(
+            try await mallory.outcome(forger.content("m1", forger.state(["owner": "test|mallory"], by: own))) == nil)
+        for id in ["b1", "b2", "b3", "b4"] {
+            try cars.upsert(["_id": .string(id), "state": "for sale", "owner": "dev|bob", "price": 2])
+        }
+        for db in [hub.hub.db, alice] {
+            try await eventually {
+                let documents = try AttackHub.documents(db)
+                return ["b1", "b2", "b3", "b4"].allSatisfy { documents[$0]?["price"]?.intValue == 2 }
+            }
+        }
+        for db in [alice, bob] { try db.close() }
+    }
+
+    @Test("Of two payloads under one dot all peers come to one; under another's dot none is taken")
+    func twoPayloads() async throws {
+        let hub = try AttackHub()
+        let bob = try await hub.honest("bob")
+        let mallory = try WirePeer(try hub.authenticator("mallory"))
+        try await mallory.establish(hub.syncURL)
+        let time = Forger.time()
+        let own = try mallory.actor
+        let warnings = LineLog()
+        let token = hub.hub.db.sync.engine.warningObservers.add { warnings.append($0.message) }
+        for price in [5, 7, 6] {
+            let state = try forger.state(["price": .int(Int64(price))], by: own, at: time)
+            #expect(try await mallory.outcome(forger.content("m1", state)) == nil)
+        }
+        for db in [hub.hub.db, bob] {
+            try await eventually { try AttackHub.documents(db)["m1"]?["price"]?.intValue == 7 }
+        }
+        #expect(warnings.text.contains("two values have one stamp"))
+        token.cancel()
+        // What bob wrote, with other content under the very dot: greater bytes, which would win.
+        try bob.collection("cars").insert(["_id": "b1", "owner": "dev|bob", "price": 5])
+        try await eventually { try hub.hubDocuments["b1"] != nil }
+        let dot = try #require(AttackHub.seen("b1", bob).elements.first)
+        let before = try hub.hubDocuments
+        let forged = try forger.state(["owner": "dev|bob", "price": 9], by: dot.actor, at: dot.time)
+        #expect(try await mallory.outcome(forger.content("b1", forged)) == .relay)
+        #expect(try hub.hubDocuments == before)
+        try await hub.expectHonestService(bob, unchanged: before)
+        try bob.close()
+    }
+
+    @Test("What a peer may not write is refused, in collections that it does not know too, and leaves no trace")
+    func forbidden() async throws {
+        let hub = try AttackHub()
+        let bob = try await hub.honest("bob")
+        try bob.collection("cars").insert(["_id": "b1", "owner": "dev|bob", "price": 5])
+        try await eventually { try hub.hubDocuments["b1"] != nil }
+        let mallory = try WirePeer(
+            try hub.authenticator("mallory", read: ["cars": "true"], write: ["cars": "owner == $user.id"]))
+        try await mallory.establish(hub.syncURL)
+        let own = try mallory.actor
+        let seen = try AttackHub.seen("b1", bob)
+        let before = try hub.hubDocuments
+        func state(_ value: Value) throws -> DocumentState { try forger.state(value, by: own) }
+        let writes: [(String, [UInt8])] = [
+            ("another's field", try forger.content("b1", state(["price": 1]))),
+            ("another's owner", try forger.content("b1", state(["owner": "test|mallory"]))),
+            ("another's deletion", try forger.content("b1", DocumentState(deleted: seen))),
+            ("for another", try forger.content("new", state(["owner": "dev|bob"]))),
+            ("for nobody", try forger.content("new", state(["price": 1]))),
+            ("another collection", try forger.content("new", state(["owner": "test|mallory"]), in: "secrets")),
+        ]
+        for (name, content) in writes { #expect(try await mallory.outcome(content) == .denied, "\(name)") }
+        #expect(try hub.hubDocuments == before)
+        // Of collections with nothing but refused documents it makes some, to remember the refusals, and no more.
+        var isOpen = true
+        for number in 0..<100 where isOpen {
+            let content = try forger.content("new", state(["owner": "test|mallory"]), in: "made-up-\(number)")
+            isOpen = (try? await mallory.outcome(content)) == .denied
+        }
+        #expect(mallory.heard.close?.code == CloseCode.limitReached)
+        #expect(try hub.hub.db.collectionNames().count <= SyncLimits.refusedCollectionCount + 1)
+        #expect(try hub.hubDocuments == before)
+        // What it may write is taken.
+        let again = try WirePeer(
+            try hub.authenticator("again", read: ["cars": "true"], write: ["cars": "owner == $user.id"]))
+        try await again.establish(hub.syncURL)
+        let permitted = try forger.state(["owner": "test|again"], by: try again.actor)
+        #expect(try await again.outcome(forger.content("m1", permitted)) == nil)
+        try await eventually { try AttackHub.documents(bob)["m1"] != nil }
+        try bob.close()
+    }
+
+    @Test("A change that was refused is refused from whoever brings it, also from who may relay")
+    func relayed() async throws {
+        let hub = try AttackHub()
+        let bob = try await hub.honest("bob")
+        try bob.collection("cars").insert(["_id": "b1", "owner": "dev|bob", "price": 5])
+        try await eventually { try hub.hubDocuments["b1"] != nil }
+        let mine: AttackHub.Queries = ["cars": "owner == $user.id"]
+        let mallory = try WirePeer(try hub.authenticator("mallory", write: mine))
+        try await mallory.establish(hub.syncURL)
+        let forged = try forger.content("b1", forger.state(["price": 666], by: try mallory.actor))
+        let before = try hub.hubDocuments
+        #expect(try await mallory.outcome(forged) == .denied)
+        let friend = try WirePeer(try hub.authenticator("friend"))
+        try await friend.establish(hub.syncURL)
+        #expect(try await friend.outcome(forged) == .relay)
+        let relay = try WirePeer(try hub.authenticator("relay", write: mine, isRelay: true))
+        try await relay.establish(hub.syncURL)
+        #expect(try await relay.outcome(forged) == .denied)
+        #expect(try hub.hubDocuments == before)
+        try await hub.expectHonestService(bob, unchanged: before)
+        try bob.close()
+    }
+}
