@@ -366,7 +366,8 @@ final class ModelWriter: ModelReader, ReplicaWriter {
         storage.documents[reference] = nil
         storage.deferred.remove(reference)
         storage.evicted.insert(reference)
-        if document.state.seen[storage.actor] > .zero || document.state.deleted[storage.actor] > .zero {
+        let isOwn = document.state.seen[storage.actor] > .zero || document.state.deleted[storage.actor] > .zero
+        if isOwn, !replica.disabledRules.contains(.revertRotation) {
             storage.mustRotate = true
         }
         for index in storage.log.indices where storage.log[index].changes[reference] != nil {

@@ -38,6 +38,19 @@ struct SessionRuleTests {
         return try side.replica.read { try $0.isAcknowledged(reference) }
     }
 
+    /// The state of a document at a side, with names spelt out.
+    private static func state(_ side: SessionPair.Side, _ id: [UInt8]) -> DocumentState? {
+        guard let reference = side.replica.storage.references[1]?[id] else { return nil }
+        return try? side.replica.storage.documents[reference]?.state.transcoded(from: side.replica.names, to: nil)
+    }
+
+    /// What becomes of a state that gets of another one what it has not seen.
+    private static func entries(_ state: DocumentState, joining other: DocumentState) -> [String] {
+        var joined = state
+        _ = joined.apply(other.delta(since: state.seen), forgets: false, names: FieldNames())
+        return HistoryAuditor.entries(joined)
+    }
+
     private static func interests(_ side: SessionPair.Side) -> Int {
         side.sentMessages.count { if case .interest = $0 { true } else { false } }
     }
@@ -151,6 +164,36 @@ struct SessionRuleTests {
             pair.settle()
             pair.left.replica.cutPower(keeping: 0)
             return pair.fields(1, one)?["x"] == 5 && pair.fields(0, one)?["x"] == 5
+        },
+        Scenario(rule: .custody) { rules in
+            // Each has acknowledged the other's write, and neither is a keeper: both keep what they have.
+            let pair = try makePair(rules)
+            try pair.write(1, one, [.set("z", 3)])
+            pair.settle()
+            pair.pass(seconds: 7)
+            for index in 0..<2 { _ = try pair.evict(index, one, force: false) }
+            return pair.fields(0, one)?["z"] == 3 && pair.fields(1, one)?["z"] == 3
+        },
+        Scenario(rule: .revertRotation) { rules in
+            // A refused change is reverted and another one made; a neighbour has taken the refused one.
+            let pair = try makePair(rules)
+            let writable = Interest.collections([
+                Interest.Element(collection: "documents", predicate: "x == 1 || x == 2")
+            ])
+            pair.tell(1, .rights(PeerRights(write: writable)))
+            pair.settle()
+            try pair.write(0, one, [.set("x", 5)])
+            pair.settle()
+            guard let neighbour = state(pair.left, one), let reference = pair.left.replica.storage.references[1]?[one],
+                pair.fields(1, one)?["x"] == 1
+            else { return false }
+            pair.tell(0, .revert(reference))
+            pair.settle()
+            try pair.write(0, one, [.set("y", 7)])
+            pair.settle()
+            guard let accepted = state(pair.right, one), pair.fields(1, one) == ["x": 1, "y": 7] else { return false }
+            // Where each of the two sends what the other has not seen, both come to the same.
+            return entries(accepted, joining: neighbour) == entries(neighbour, joining: accepted)
         },
         Scenario(rule: .deferral) { rules in
             // The right to read is lost while a change is not acknowledged: the document goes once it is.

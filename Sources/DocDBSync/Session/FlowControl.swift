@@ -1,6 +1,7 @@
 /// Frames that wait, and how much each side may send.
 ///
-/// Only frames with documents count: a receiver grants as many bytes as it has taken in.
+/// Only frames with documents count: a receiver grants as many bytes as it has taken in. A peer never sends further
+/// frames once it has used up what it knows to be granted, which is at most what the receiver has granted.
 struct FlowControl {
     struct Frame {
         var bytes: [UInt8]
@@ -57,13 +58,19 @@ struct FlowControl {
         credit = overflows ? .max : sum
     }
 
-    /// Counts what came; returns how much is to be granted, or nil. Throws where the peer sent more than it may.
-    mutating func receive(_ byteCount: Int) throws -> UInt64? {
+    /// Counts what came. Throws where the peer sent more than it may.
+    mutating func receive(_ byteCount: Int) throws {
         guard allowance > 0 else {
-            throw SessionFailure(CloseCode.limitReached, "the peer sends more than it was granted")
+            throw SessionFailure(
+                CloseCode.limitReached,
+                "the peer sends more than it was granted; update it, or report this with the versions of both sides")
         }
         allowance -= Int64(byteCount)
         ungranted += Int64(byteCount)
+    }
+
+    /// All that came has been taken in; returns how much is to be granted, or nil.
+    mutating func takeIn() -> UInt64? {
         guard ungranted >= SyncLimits.creditByteCount / 2 else { return nil }
         defer { ungranted = 0 }
         allowance += ungranted
@@ -93,9 +100,16 @@ extension Session {
         while let frame = flow.next() { effects.append(.send(frame)) }
     }
 
-    /// Counts received documents, and grants more room.
+    /// Counts received documents.
     func countReceived(_ byteCount: Int) throws {
         timers.lastFact = time.monotonicNanoseconds
-        if let grant = try flow.receive(byteCount) { sendNow(.credit(grant)) }
+        try flow.receive(byteCount)
+    }
+
+    /// Grants the room of what was taken in. Documents that wait for the end of their snapshot count as such only once the
+    /// batch that they came with has ended: a peer that does not wait for its grants is told from one that does.
+    func grantRoom(isBatchEnd: Bool) {
+        guard isBatchEnd || subscriber.buffer == nil, let grant = flow.takeIn() else { return }
+        sendNow(.credit(grant))
     }
 }

@@ -145,7 +145,7 @@ extension Session {
         _ document: IncomingDocument, _ old: DocumentState, _ result: inout SnapshotApplication,
         _ writer: any ReplicaWriter
     ) throws {
-        guard !result.hasRotated, let actor = writer.actor else { return }
+        guard !result.hasRotated, let actor = writer.actor, isOn(.revertRotation) else { return }
         let known = max(old.seen[actor], old.deleted[actor])
         guard max(document.seen[actor], document.deleted[actor]) > known else { return }
         try writer.rotateActor()

@@ -164,7 +164,7 @@ extension Session {
         let hello = handshake.hello
         gate = try Gate(rights, ownActors: provenActors, names: replica.names)
         noteExpiry()
-        let isKeeper = rights.isHub || authenticator.grant.isEmpty && hello.isKeeper
+        let isKeeper = rights.isHub || authenticator.grant.isEmpty && hello.isKeeper || !isOn(.custody)
         let known = try replica.read { reader -> PeerRecord? in
             guard let record = try reader.peer(storeID: hello.storeID) else { return nil }
             try loadApart(record.number, reader)

@@ -67,7 +67,7 @@ extension Session {
     func revert(_ reference: DocumentReference) throws {
         let isEvicted = try replica.write { writer -> Bool in
             guard try writer.evict(reference, force: true) else { return false }
-            try writer.rotateActor()
+            if isOn(.revertRotation) { try writer.rotateActor() }
             for peer in try writer.peers() { try writer.removeApart(peer: peer.number, side: .there, reference) }
             return true
         }

@@ -109,7 +109,9 @@ package final class Session {
 
     private func processEstablished(_ event: SessionEvent) throws {
         switch event {
-        case .batchEnded: try sendAcknowledgements()
+        case .batchEnded:
+            try sendAcknowledgements()
+            grantRoom(isBatchEnd: true)
         case .interest(let announced): try want(announced)
         case .rights(let rights): try change(rights)
         case .renewed: try renew()
@@ -170,10 +172,14 @@ package final class Session {
         case .documents(let message):
             try countReceived(byteCount)
             try receive(message)
-        case .end(let message): try receive(message)
+            grantRoom(isBatchEnd: false)
+        case .end(let message):
+            try receive(message)
+            grantRoom(isBatchEnd: false)
         case .commit(let message):
             try countReceived(byteCount)
             try receive(message)
+            grantRoom(isBatchEnd: false)
         case .sum(let message): try receive(message)
         case .credit(let bytes): flow.grant(bytes)
         case .extra(let kind, let bytes): effects.append(.extra(kind: kind, bytes))

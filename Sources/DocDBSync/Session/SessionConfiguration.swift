@@ -67,8 +67,12 @@ package enum SyncRule: String, CaseIterable, Sendable {
     case acknowledgeDurable
     /// R15: only what is synchronized is sent.
     case sendDurable
+    /// R15: only a keeper's acknowledgement counts, and what came from no keeper is pending here as well.
+    case custody
     /// R16: evictions wait for acknowledgements.
     case deferral
+    /// R17: after a revert a store writes under a new actor.
+    case revertRotation
     /// R18: new rights offer refused documents again.
     case retry
     /// R19: a refusal leaves the document untouched.
