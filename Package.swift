@@ -115,7 +115,10 @@ let package = Package(
             name: "benchmarks", dependencies: ["BenchmarkSuite", "CAllocationCounter"], path: "Benchmarks/Main",
             swiftSettings: settings),
 
-        // Tests, one target a layer.
+        // Tests, one target a layer, and what several of them need.
+        .target(
+            name: "TestSupport", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"], path: "Tests/Support",
+            swiftSettings: settings),
         .testTarget(name: "DocDBCoreTests", dependencies: ["DocDBCore", "CCrypto"], swiftSettings: settings),
         .testTarget(name: "DocDBQueryTests", dependencies: ["DocDBQuery", "DocDBCore"], swiftSettings: settings),
         .testTarget(
@@ -129,7 +132,7 @@ let package = Package(
             exclude: ["make-token-vectors.py"],
             swiftSettings: settings),
         .testTarget(
-            name: "DocDBTransportTests", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"],
+            name: "DocDBTransportTests", dependencies: ["TestSupport", "DocDBTransport", "DocDBCore", "CWebSockets"],
             swiftSettings: settings),
         .testTarget(
             name: "DocDBSyncTests", dependencies: ["DocDBSync", "DocDBStorage", "DocDBQuery", "DocDBCore"],
@@ -142,7 +145,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "DocDBTests", dependencies: ["DocDB", "DocDBTransport", "DocDBCore", "CWebSockets"],
+            name: "DocDBTests", dependencies: ["TestSupport", "DocDB", "DocDBTransport", "DocDBCore"],
             swiftSettings: settings),
         .testTarget(
             name: "DocDBSimulationTests",
@@ -152,8 +155,8 @@ let package = Package(
         .testTarget(
             name: "DocDBHubTests",
             dependencies: [
-                "DocDBHub", "DocDB", "DocDBReplication", "DocDBAuth", "DocDBSync", "DocDBTransport", "DocDBStorage",
-                "DocDBCore",
+                "TestSupport", "DocDBHub", "DocDB", "DocDBReplication", "DocDBAuth", "DocDBSync", "DocDBTransport",
+                "DocDBStorage", "DocDBCore",
             ],
             swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),

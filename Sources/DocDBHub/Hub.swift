@@ -21,13 +21,22 @@ package final class Hub: Sendable {
     package let db: Database
     private let refusals = Lock<ObserverToken?>(nil)
     private let watch = Lock<Watch?>(nil)
+    private let login: LoginService
+    private let read: Lock<Read>
+
+    /// What of the files is in use.
+    private struct Read {
+        var keys: HubKeys
+        var keysStamp: HubFiles.Stamp?
+        var revocationsStamp: HubFiles.Stamp?
+    }
 
     private struct Watch: @unchecked Sendable {
         // Unchecked: dispatch sources may be used from any thread.
         let timer: any DispatchSourceTimer
     }
 
-    /// How often revocations by other processes are looked for, in milliseconds.
+    /// How often it is looked whether other processes have revoked or rotated keys, in milliseconds.
     private static let watchMilliseconds = 400
 
     /// Opens a hub's store and keys.
@@ -41,6 +50,7 @@ package final class Hub: Sendable {
         http: any HTTPFetching = HTTPClient(), executor: any ReplicationExecutor = DispatchExecutor()
     ) throws {
         try files.prepare()
+        let keysStamp = HubFiles.stamp(files.keys)
         let keys = try HubKeys.load(files)
         guard keys.appID == configuration.appID else {
             throw DocDBError(.invalidConfiguration, "the hub's keys are for another app than its configuration")
@@ -58,6 +68,8 @@ package final class Hub: Sendable {
             login, authenticator, log: log, servesMetrics: configuration.metrics == nil && listen.isLoopback,
             monotonic: { executor.monotonicNanoseconds })
         let transport = try WebSocketTransport()
+        self.login = login
+        read = Lock(Read(keys: keys, keysStamp: keysStamp))
         (self.files, self.ledger, self.authenticator, self.log, self.clock) = (files, ledger, authenticator, log, clock)
         (self.transport, self.service) = (transport, service)
         metricsListener = configuration.metrics.map { address in
@@ -114,7 +126,7 @@ package final class Hub: Sendable {
         try db.sync.start()
         try metricsListener?.start { $0.close(.refused("metrics only")) }
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "docdb.hub"))
-        timer.setEventHandler { [weak self] in self?.watchRevocations() }
+        timer.setEventHandler { [weak self] in self?.watchFiles() }
         timer.schedule(
             deadline: .now(), repeating: .milliseconds(Self.watchMilliseconds), leeway: .milliseconds(50))
         timer.activate()
@@ -144,18 +156,50 @@ package final class Hub: Sendable {
         log.note(.info, "stopped")
     }
 
-    private func watchRevocations() {
-        do { try readRevocations() } catch {
+    private func watchFiles() {
+        do {
+            try readKeys()
+            try readRevocations()
+        } catch {
             log.note(
-                .error, "revocations cannot be read",
+                .error, "keys or revocations cannot be read",
                 ["reason": .string("\((error as? DocDBError)?.code.description ?? "unknown")")])
         }
     }
 
+    /// Takes up what `docdb-hub keys rotate` has changed: logins are signed with the new key from now on, and devices hear of
+    /// it in their sessions.
+    private func readKeys() throws {
+        let stamp = HubFiles.stamp(files.keys)
+        guard stamp != read.withLock({ $0.keysStamp }) else { return }
+        // Whatever comes of it, it is read once.
+        read.withLock { $0.keysStamp = stamp }
+        let keys = try HubKeys.load(files)
+        let now = UnixTime(nanoseconds: clock())
+        let peerKey = try keys.current(now: now)
+        guard keys.appID == authenticator.appID, peerKey.pair.publicKey == authenticator.pair.publicKey else {
+            return log.note(.error, "the keys are another hub's; they count from the next start on")
+        }
+        read.withLock { $0.keys = keys }
+        let news = authenticator.learn(notices: keys.keys.map(\.certificate.text), now: now)
+        try authenticator.present(hub: peerKey.certificate, now: now)
+        login.use(keys)
+        db.sync.engine.tellNotices(news)
+        db.sync.engine.grantRenewed()
+        log.note(.info, "keys changed", ["count": .int(Int64(keys.keys.count))])
+    }
+
     /// Reads what `docdb-hub revoke` has added, and ends the sessions that it ends.
     private func readRevocations() throws {
+        let stamp = HubFiles.stamp(files.revocations)
+        let keys = read.withLock { read -> HubKeys? in
+            guard stamp != read.revocationsStamp else { return nil }
+            read.revocationsStamp = stamp
+            return read.keys
+        }
+        guard let keys else { return }
         let now = UnixTime(nanoseconds: clock())
-        let news = try ledger.readRevocations(try HubKeys.load(files).verifier(now: now), now: now)
+        let news = try ledger.readRevocations(try keys.verifier(now: now), now: now)
         guard !news.isEmpty else { return }
         // Sessions hear of it, so that devices know it from each other while the hub is away, and those meant end.
         db.sync.engine.tellNotices(authenticator.learn(notices: news.map(\.text), now: now))

@@ -9,9 +9,10 @@ package enum HubCommand {
     package static let usage = """
         docdb-hub serve --store DIR --listen ADDR:PORT [--tls-cert FILE --tls-key FILE] --config hub.json [--log-level LEVEL]
         docdb-hub keys new --store DIR --config hub.json --root FILE      make the app's root key, and the hub's first key
-        docdb-hub keys rotate --store DIR --root FILE                     add a new key of the hub; restart it then
+        docdb-hub keys rotate --store DIR --root FILE                     add a new signing key; a hub that runs takes it up
         docdb-hub token --config hub.json [--provider NAME] USER          development only: a user's token of a static provider
         docdb-hub revoke --store DIR USER                                 end what was granted to a user (provider|subject)
+        docdb-hub revoke --store DIR --grant ID                           end one grant, by its 'jti'
 
         The root key's file belongs on another machine, offline: it is needed for 'keys' alone.
         LEVEL is debug, info, warning or error; the log goes to standard error, one JSON object a line.
@@ -106,7 +107,7 @@ package enum HubCommand {
         var keys = try HubKeys.load(files)
         try keys.rotate(root: try PeerKeyPair(storedForm: stored), now: now)
         try HubFiles.replace(files.keys, with: keys.storedForm())
-        output("the hub has \(keys.keys.count) keys; it signs with the new one from its next start on")
+        output("the hub has \(keys.keys.count) keys; it signs with the new one, also where it runs already")
     }
 
     private static func printToken(
@@ -134,10 +135,15 @@ package enum HubCommand {
     }
 
     private static func revoke(_ line: HubArguments, _ output: (String) -> Void) throws {
-        try line.check(["store"], operands: 1)
+        let grant = line.options["grant"]
+        try line.check(["store", "grant"], operands: grant == nil ? 1 : 0)
         let files = HubFiles(directory: try line.required("store"))
-        try HubLedger(files).revoke(user: line.operands[0], try HubKeys.load(files), now: now)
-        output("what was granted to the user until now is revoked; a hub that runs ends the sessions within a second")
+        let subject = grant.map { Revocation.Subject.grant(ExactString($0)) } ?? .user(ExactString(line.operands[0]))
+        if case .user(let user) = subject, !UserID.isValid(user.text) {
+            throw UsageFailure(message: "a user is named as provider|subject, such as 'auth0|64f1c0ffee'")
+        }
+        try HubLedger(files).revoke(subject, try HubKeys.load(files), now: now)
+        output("what was granted until now is revoked; a hub that runs ends the sessions within a second")
     }
 
     // MARK: Configuration

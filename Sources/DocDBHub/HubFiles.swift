@@ -23,6 +23,27 @@ package struct HubFiles: Sendable {
     /// One line for each revocation.
     package var revocations: String { directory + "/revocations.jsonl" }
 
+    /// What changes with each change of a file; nil where there is none.
+    package struct Stamp: Equatable, Sendable {
+        fileprivate var inode: UInt64
+        fileprivate var byteCount: Int64
+        fileprivate var nanoseconds: Int64
+    }
+
+    /// The stamp of a file, by which a change is noticed without reading it.
+    package static func stamp(_ path: String) -> Stamp? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+            let time = status.st_mtimespec
+        #else
+            let time = status.st_mtim
+        #endif
+        return Stamp(
+            inode: UInt64(status.st_ino), byteCount: Int64(status.st_size),
+            nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    }
+
     /// Creates the directory where there is none, for this user alone.
     package func prepare() throws(DocDBError) {
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Self.failure("create", directory) }

@@ -16,31 +16,48 @@ package struct HubKeys: Sendable {
         self.roots = roots
     }
 
-    /// Makes a root key's first hub key.
+    /// Makes the keys of a new hub: one that it is known by in sessions, and a first one that signs.
     package static func new(appID: String, root: PeerKeyPair, now: UnixTime) throws(DocDBError) -> HubKeys {
         var keys = HubKeys(appID: appID, keys: [], roots: [root.publicKey])
+        let end = now.adding(certificateSeconds)
+        keys.keys = [try keys.certified(try PeerKeyPair.generate(), for: .peer, until: end, root, now)]
         try keys.rotate(root: root, now: now)
         return keys
     }
 
     /// Adds a new key, which signs from now on; the former ones stay until their certificates end, as their grants do.
     ///
+    /// The key that the hub is known by stays, with a new certificate.
+    ///
     /// - Throws: `invalidKey` where the root is another than the app's.
     package mutating func rotate(root: PeerKeyPair, now: UnixTime) throws(DocDBError) {
         guard roots.contains(root.publicKey) else {
             throw DocDBError(.invalidKey, "the root key is none of this hub's app; name the file of the right one")
         }
-        let pair = try PeerKeyPair.generate()
-        let newest = keys.map(\.certificate.expiresAt).max() ?? now
         // The newest certificate signs, so it ends last.
-        let certificate = try HubCertificate.issue(
-            for: pair.publicKey, appID: appID, validFrom: now.adding(-86_400),
-            expiresAt: max(now.adding(Self.certificateSeconds), newest.adding(1)), root: root)
-        keys =
-            keys.filter { now < $0.certificate.expiresAt } + [try GrantIssuer.Key(pair: pair, certificate: certificate)]
+        let newest = keys.map(\.certificate.expiresAt).max() ?? now
+        let end = max(now.adding(Self.certificateSeconds), newest.adding(1))
+        var rotated: [GrantIssuer.Key] = []
+        for key in keys {
+            if key.certificate.uses == [.peer] {
+                rotated.append(try certified(key.pair, for: .peer, until: end, root, now))
+            } else if now < key.certificate.expiresAt {
+                rotated.append(key)
+            }
+        }
+        rotated.append(try certified(try PeerKeyPair.generate(), for: .sign, until: end, root, now))
+        keys = rotated
     }
 
-    /// The key that the hub is known by in sessions: the one that signs.
+    private func certified(
+        _ pair: PeerKeyPair, for use: HubCertificate.Use, until end: UnixTime, _ root: PeerKeyPair, _ now: UnixTime
+    ) throws(DocDBError) -> GrantIssuer.Key {
+        let certificate = try HubCertificate.issue(
+            for: pair.publicKey, appID: appID, uses: [use], validFrom: now.adding(-86_400), expiresAt: end, root: root)
+        return try GrantIssuer.Key(pair: pair, certificate: certificate)
+    }
+
+    /// The key that the hub is known by in sessions.
     package func current(now: UnixTime) throws(DocDBError) -> GrantIssuer.Key {
         let valid = keys.filter { $0.certificate.permits(.peer, at: now) }
         guard let key = valid.max(by: { $0.certificate.expiresAt < $1.certificate.expiresAt }) else {

@@ -81,13 +81,20 @@ package final class HubLedger: Sendable {
     }
 
     /// Revokes what was granted to a user until now, and appends that to the file.
-    package func revoke(
-        user: String, _ keys: HubKeys, now: UnixTime
-    ) throws(DocDBError) {
+    package func revoke(user: String, _ keys: HubKeys, now: UnixTime) throws(DocDBError) {
+        try revoke(.user(ExactString(user)), keys, now: now)
+    }
+
+    /// Revokes what was granted to a user until now, or one grant, and appends that to the file.
+    ///
+    /// - Throws: `limitReached` where there are so many revocations that peers keep no more.
+    package func revoke(_ subject: Revocation.Subject, _ keys: HubKeys, now: UnixTime) throws(DocDBError) {
         _ = try readRevocations(try keys.verifier(now: now), now: now)
         let issuer = try GrantIssuer(appID: keys.appID, keys: keys.keys)
-        let sequence = state.withLock { $0.revocations.highestSequence } + 1
-        let revocation = try issuer.revoke(.user(ExactString(user)), sequence: sequence, now: now)
+        var list = revocations
+        list.forget(now: now)
+        let revocation = try issuer.revoke(subject, sequence: list.highestSequence + 1, now: now)
+        _ = try list.add(revocation, now: now)
         try HubFiles.append(Array(revocation.text.utf8), to: files.revocations)
     }
 }

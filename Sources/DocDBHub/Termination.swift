@@ -17,6 +17,8 @@ package final class Termination: @unchecked Sendable {
     /// Takes the signals over; a closed pipe is an error of a write from now on, and no signal.
     package init() {
         signal(SIGPIPE, SIG_IGN)
+        // Files that change are noticed by themselves.
+        signal(SIGHUP, SIG_IGN)
         let queue = DispatchQueue(label: "docdb.hub.signals")
         for number in [SIGTERM, SIGINT] {
             signal(number, SIG_IGN)

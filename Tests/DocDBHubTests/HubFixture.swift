@@ -7,6 +7,7 @@ import DocDBReplication
 import DocDBTransport
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// A hub on loopback with users of a static provider, in a directory of its own that goes with this object.
@@ -16,29 +17,41 @@ final class HubFixture: Sendable {
     let directory: String
     let files: HubFiles
     let hub: Hub
+    let root: PeerKeyPair
+    let certificates: TestCertificates?
     private let logged: LineLog
 
-    var url: String { "http://\(hub.address.map { "\($0)" } ?? "")" }
+    var url: String { "\(certificates == nil ? "http" : "https")://\(hub.address.map { "\($0)" } ?? "")" }
 
-    /// - Parameter aliceSeconds: how long grants of alice last.
-    init(aliceSeconds: Int = 3600, loginsPerMinute: Int = 1000) throws {
+    /// - Parameters:
+    ///   - aliceSeconds: how long grants of alice last.
+    ///   - more: further members of the configuration, with a comma after each.
+    ///   - certificates: what it serves TLS with; nil for plain connections.
+    init(
+        aliceSeconds: Int = 3600, loginsPerMinute: Int = 1000, more: String = "", host: String = "127.0.0.1",
+        certificates: TestCertificates? = nil
+    ) throws {
+        self.certificates = certificates
         directory = FileManager.default.temporaryDirectory.path + "/docdb-hub-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         files = HubFiles(directory: directory + "/hub")
         try files.prepare()
         let log = LineLog()
         logged = log
-        let root = try PeerKeyPair.generate()
+        root = try PeerKeyPair.generate()
         let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
         let keys = try HubKeys.new(appID: Self.appID, root: root, now: now)
         try HubFiles.replace(files.keys, with: keys.storedForm())
         let json = """
-            {"appID": "\(Self.appID)", "loginsPerMinute": \(loginsPerMinute), "providers": {"dev": {
+            {"appID": "\(Self.appID)", "loginsPerMinute": \(loginsPerMinute), \(more) "providers": {"dev": {
               "type": "static", "developmentOnly": true, "tokens": [
                 {"token": "alice-token", "userID": "alice", "expirationSeconds": \(aliceSeconds),
                  "clientInfo": {"name": "Alice"}, "permissions": {
                   "read": {"queriesByCollection": {"cars": ["state == 'for sale'", "owner == $user.id"]}},
                   "write": {"queriesByCollection": {"cars": ["owner == $user.id"]}}}},
+                {"token": "alice-dealer-token", "userID": "alice", "permissions": {
+                  "read": {"queriesByCollection": {"cars": ["state == 'sold'", "owner == $user.id"]}},
+                  "write": {"queriesByCollection": {"cars": ["true"]}}}},
                 {"token": "bob-token", "userID": "bob", "permissions": {
                   "read": {"everything": true}, "write": {"everything": true}}}]}}}
             """
@@ -47,7 +60,9 @@ final class HubFixture: Sendable {
             Provider.Surroundings(readFile: { _ in [] }, fetchKeys: { _, _ in [] }))
         hub = try Hub(
             files: files, configuration: configuration,
-            listen: ReplicationConfiguration.ListenAddress(host: "127.0.0.1", port: 0),
+            listen: ReplicationConfiguration.ListenAddress(
+                host: host, port: 0, certificateFile: certificates?.identity.certificateFile,
+                keyFile: certificates?.identity.keyFile),
             log: HubLog(least: .debug, clock: { 0 }, write: { log.append($0) }))
         try hub.start()
     }
@@ -60,10 +75,25 @@ final class HubFixture: Sendable {
     var log: String { logged.text }
 
     /// Opens a user's database.
-    func open(_ name: String, _ delegate: (any AuthenticationDelegate)? = nil) throws -> Database {
-        try Database(
-            at: directory + "/\(name).docdb",
-            identity: .onlineWithAuthentication(appID: Self.appID, hub: url, delegate: delegate))
+    ///
+    /// - Parameter executor: one with clocks of its own.
+    func open(
+        _ name: String, _ delegate: (any AuthenticationDelegate)? = nil, storage: (any CredentialStorage)? = nil,
+        executor: (any ReplicationExecutor)? = nil,
+        channelBinding: Database.Identity.ChannelBinding = .tlsExporter
+    ) throws -> Database {
+        var options = Database.Options()
+        if let executor {
+            options.clock = { executor.wallNanoseconds }
+            let transport = try WebSocketTransport()
+            options.syncWorld = SyncWorld(executor: executor, connector: transport) {
+                transport.listener(ListenOptions(host: $0.host, port: $0.port))
+            }
+        }
+        return try Database(
+            at: directory + "/\(name).docdb", options: options,
+            identity: .onlineWithAuthentication(
+                appID: Self.appID, hub: url, delegate: delegate, storage: storage, channelBinding: channelBinding))
     }
 
     /// Sends a request to the hub.

@@ -117,6 +117,79 @@ struct HubTests {
         try alice.close()
     }
 
+    @Test("Keys are rotated while the hub runs: sessions and grants go on, new grants are of the new key")
+    func rotation() async throws {
+        let hub = try HubFixture()
+        func signer(_ name: String) throws -> String? {
+            let path = hub.directory + "/\(name).docdb.credentials/grant"
+            let stored = try StrictJSON.object(try #require(try HubFiles.read(path)))
+            return try JSONWebSignature(try #require(stored["grant"]?.stringValue)).keyID
+        }
+        @Sendable func notices(_ name: String) throws -> String {
+            let bytes = try HubFiles.read(hub.directory + "/\(name).docdb.credentials/notices") ?? []
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        let alice = try hub.open("alice")
+        try await alice.auth.login(token: "alice-token", provider: "dev")
+        try alice.sync.start()
+        try await eventually { alice.sync.status.isConnected }
+        let since = alice.sync.status.peers.map(\.since)
+        var keys = try HubKeys.load(hub.files)
+        let old = try signer("alice")
+        #expect(old == keys.keys.last?.pair.publicKey.thumbprint)
+        let root = hub.root
+        try keys.rotate(root: root, now: UnixTime(seconds: Int64(Date().timeIntervalSince1970)))
+        try HubFiles.replace(hub.files.keys, with: keys.storedForm())
+        // Devices learn the new key in the running session, long before the old one ends.
+        let certificate = try #require(keys.keys.last).certificate.text
+        try await eventually { try notices("alice").contains(certificate) }
+        #expect(hub.log.contains("keys changed"))
+        let bob = try hub.open("bob")
+        try await bob.auth.login(token: "bob-token", provider: "dev")
+        let new = keys.keys.last?.pair.publicKey.thumbprint
+        #expect(try signer("bob") == new && new != old)
+        // The session went on, and the old grant opens another one.
+        #expect(alice.sync.status.peers.map(\.since) == since)
+        await alice.sync.stop()
+        try alice.sync.start()
+        try await eventually { alice.sync.status.isConnected }
+        #expect(alice.auth.status.isAuthenticated)
+        // What is signed with the new key holds at devices that have learnt it.
+        let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
+        try HubLedger(hub.files).revoke(user: "dev|bob", keys, now: now)
+        try await eventually { try notices("alice").split(separator: "\n").count == 4 }
+        try alice.close()
+        try bob.close()
+    }
+
+    @Test("Who has heard of a revocation refuses the revoked user without the hub, also after a restart")
+    func revocationOffline() async throws {
+        let hub = try HubFixture()
+        let (alice, bob) = (try hub.open("alice"), try hub.open("bob"))
+        try await alice.auth.login(token: "alice-token", provider: "dev")
+        try await bob.auth.login(token: "bob-token", provider: "dev")
+        try bob.sync.start()
+        try await eventually { bob.sync.status.isConnected }
+        let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
+        try HubLedger(hub.files).revoke(user: "dev|alice", HubKeys.load(hub.files), now: now)
+        let notices = hub.directory + "/bob.docdb.credentials/notices"
+        try await eventually { try HubFiles.lines(notices).count + 1 == 3 }
+        try bob.close()
+        let again = try hub.open("bob")
+        again.sync.configuration.connect = []
+        again.sync.configuration.listen = SyncConfiguration.Listen(port: 0)
+        try again.sync.start()
+        let port = try #require(again.sync.status.listeningPort)
+        alice.sync.configuration.connect = ["ws://127.0.0.1:\(port)"]
+        try alice.sync.start()
+        try await eventually { alice.sync.status.connections.first?.lastProblem?.error.code == .grantRevoked }
+        #expect(again.sync.status.peers.isEmpty)
+        // What another device says of it does not end the grant: only the hub's own word does.
+        #expect(alice.auth.status.isAuthenticated)
+        try alice.close()
+        try again.close()
+    }
+
     @Test(
         "A login survives a restart, in files for this user alone, and belongs to one user until a logout that cleans up"
     )

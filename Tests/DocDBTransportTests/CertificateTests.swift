@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBTransport
+import TestSupport
 import Testing
 
 @Suite("Certificates of links", .timeLimit(.minutes(10)))

@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBTransport
+import TestSupport
 import Testing
 
 @Suite("HTTPClient", .timeLimit(.minutes(10)))

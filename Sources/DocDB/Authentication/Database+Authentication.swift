@@ -3,7 +3,7 @@ import DocDBCore
 extension Database {
     /// The logins of the database: logging in and out, and the status.
     ///
-    /// - Precondition: The database was opened with the identity ``Identity/onlineWithAuthentication(appID:hub:delegate:storage:rootKeys:)``.
+    /// - Precondition: The database was opened with the identity ``Identity/onlineWithAuthentication(appID:hub:delegate:storage:rootKeys:channelBinding:)``.
     public var auth: DatabaseAuthentication {
         guard let authentication else {
             preconditionFailure("the database was not opened with the online identity, so nobody logs in to it")
@@ -18,9 +18,19 @@ struct OnlineIdentity: Sendable {
     var delegate: WeakDelegate
     var storage: (any CredentialStorage)?
     var rootKeys: [[UInt8]]
+    var channelBinding: Database.Identity.ChannelBinding
 }
 
 extension Database.Identity {
+    /// What ties the proofs of a session to the connection that they travel in.
+    public enum ChannelBinding: Sendable {
+        /// The TLS session (RFC 9266): a proof that somebody in the middle passes on over another TLS session fails.
+        case tlsExporter
+        /// Nothing but the nonces of both sides, for a hub behind a proxy that ends TLS; its configuration must say
+        /// `"channelBinding": "none"` too. Whoever the proxy's certificate belongs to is trusted then.
+        case none
+    }
+
     /// The identity of users who log in at a hub: the hub says who may read and write what, and until when.
     ///
     /// Each database has a key of its own, which it proves to hold; ``Database/auth`` logs in. Unless
@@ -40,13 +50,17 @@ extension Database.Identity {
     ///   - storage: where key and grant are kept; files beside the database, `NAME.credentials`, unless given.
     ///   - rootKeys: the app's public root keys, 32 bytes each, as `docdb-hub keys new` prints them. Without any, those that
     ///     the hub names at a login are taken, which its TLS certificate vouches for.
+    ///   - channelBinding: what ties sessions to their TLS connections; the hub must be configured alike.
     public static func onlineWithAuthentication(
         appID: String, hub: String, delegate: (any AuthenticationDelegate)? = nil,
-        storage: (any CredentialStorage)? = nil, rootKeys: [[UInt8]] = []
+        storage: (any CredentialStorage)? = nil, rootKeys: [[UInt8]] = [],
+        channelBinding: ChannelBinding = .tlsExporter
     ) -> Database.Identity {
         Database.Identity(
             appID: appID,
             kind: .online(
-                OnlineIdentity(hub: hub, delegate: WeakDelegate(delegate), storage: storage, rootKeys: rootKeys)))
+                OnlineIdentity(
+                    hub: hub, delegate: WeakDelegate(delegate), storage: storage, rootKeys: rootKeys,
+                    channelBinding: channelBinding)))
     }
 }

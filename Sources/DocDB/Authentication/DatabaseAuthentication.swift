@@ -60,7 +60,7 @@ public final class DatabaseAuthentication: Sendable {
         pinnedRoots = try identity.rootKeys.map { try PeerPublicKey(bytes: $0) }
         authenticator = OnlineAuthenticator(
             pair: pair, verifier: GrantVerifier(appID: appID, roots: pinnedRoots), epochs: state.memory.epochs,
-            floor: TimeFloor(latest: state.memory.latest))
+            floor: TimeFloor(latest: state.memory.latest), bindsChannel: identity.channelBinding == .tlsExporter)
         let latest = state.memory.latest
         if let stored = try storage.load(Self.credentialsName) {
             // Damaged ones, or those of another app, are as none: a login gives new ones.

@@ -97,7 +97,11 @@ public final class DatabaseSync: Sendable {
     /// What to connect to, where to listen, and what to do for peers; changes count from the next ``start()`` on.
     public var configuration: SyncConfiguration {
         get { settings.withLock { $0 } }
-        set { settings.withLock { $0 = newValue } }
+        set {
+            settings.withLock { $0 = newValue }
+            // Logins verify the hub by it, also before the start.
+            made?.configure(newValue.replication)
+        }
     }
 
     /// Begins to listen and to connect, as ``configuration`` says; does nothing while replication runs.

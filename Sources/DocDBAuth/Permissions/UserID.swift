@@ -37,7 +37,7 @@ package enum UserID {
     }
 
     /// Tells whether a text is a user id at all: what grants and revocations name.
-    static func isValid(_ id: String) -> Bool {
+    package static func isValid(_ id: String) -> Bool {
         guard let bar = id.utf8.firstIndex(of: UInt8(ascii: "|")) else { return false }
         return isProviderName(String(id[..<bar]))
             && (try? make(provider: "p", subject: String(id[id.utf8.index(after: bar)...]))) != nil

@@ -1,5 +1,6 @@
 import DocDB
 import DocDBTransport
+import TestSupport
 import Testing
 
 @Suite("Replicating over WebSockets on loopback", .timeLimit(.minutes(10)))

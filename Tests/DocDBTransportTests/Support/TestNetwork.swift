@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBTransport
+import TestSupport
 
 /// A transport with one listener, and links between the two.
 final class TestNetwork: Sendable {

@@ -1,6 +1,6 @@
 import CWebSockets
 import DocDBCore
-import DocDBTransport
+package import DocDBTransport
 
 #if canImport(Glibc)
     import Glibc
@@ -9,17 +9,19 @@ import DocDBTransport
 #endif
 
 /// An authority made for one test, and a certificate it has signed.
-final class TestCertificates: Sendable {
+package final class TestCertificates: Sendable {
     /// The file of the authority's certificate.
-    let authorityFile: String
-    let identity: TLSIdentity
+    package let authorityFile: String
+    package let identity: TLSIdentity
     private let directory: String
 
     /// - Parameters:
     ///   - names: the certificate's names, as in OpenSSL's `subjectAltName`.
     ///   - beginSeconds: when it begins to be valid, from now.
     ///   - endSeconds: when it ends to be valid, from now.
-    init(names: String = "DNS:localhost,IP:127.0.0.1,IP:::1", beginSeconds: Int = -60, endSeconds: Int = 3600) throws {
+    package init(
+        names: String = "DNS:localhost,IP:127.0.0.1,IP:::1", beginSeconds: Int = -60, endSeconds: Int = 3600
+    ) throws {
         var template = Array("/tmp/docdb-transport-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw DocDBError(.storageFailed, "no directory for certificates") }
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -54,7 +56,7 @@ final class TestCertificates: Sendable {
     }
 
     /// SHA-256 of the public key of the certificate, worked out from the file of the private key.
-    func publicKeyHash() throws -> [UInt8] {
+    package func publicKeyHash() throws -> [UInt8] {
         guard let input = BIO_new_file(identity.keyFile, "r"),
             let key = PEM_read_bio_PrivateKey(input, nil, nil, nil)
         else { throw Self.failed }

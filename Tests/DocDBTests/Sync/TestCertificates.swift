@@ -1,1 +1,0 @@
-../../DocDBTransportTests/Support/TestCertificates.swift
