@@ -4,8 +4,8 @@ import DocDBCore
 struct Gate {
     /// Replaced only by rights that permit the same, until another time.
     var rights: PeerRights
-    private let readable: ScopeFilter
-    private let writable: ScopeFilter
+    let readable: ScopeFilter
+    let writable: ScopeFilter
     /// The actors that the peer has proven to be its own.
     private let ownActors: Set<ActorID>
 

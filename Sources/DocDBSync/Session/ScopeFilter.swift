@@ -20,6 +20,8 @@ package final class ScopeFilter {
     /// By number of the collection; filled as collections are met.
     private var entries: [Int64: Entry] = [:]
     private var last: (number: Int64, entry: Entry)?
+    /// The top-level fields that the permission tests, by number of the collection.
+    private var tested: [Int64: [String]] = [:]
 
     /// - Throws: `DocDBError.invalidPredicate`.
     package init(_ interest: Interest, permitted: Interest, names: FieldNames) throws(DocDBError) {
@@ -59,6 +61,21 @@ package final class ScopeFilter {
         guard let left = wanted.filter(collection), let right = permitted.filter(collection) else { return nil }
         if left == .everything { return right }
         return right == .everything ? left : Filter.all(of: [left, right])
+    }
+
+    /// The top-level fields that the permission on a collection tests; none where it tests nothing.
+    ///
+    /// Entries of kinds that this version does not know read as missing, so a document that has some there matches no
+    /// permission, whatever it seems to be: `!` and `missing` would let it pass.
+    func testedFields(_ number: Int64, _ name: String) -> [String] {
+        if permitted.filters == nil { return [] }
+        if let known = tested[number] { return known }
+        var fields: [String] = []
+        for path in permitted.filter(name)?.paths ?? [] {
+            if let field = path.components.first, !fields.contains(field) { fields.append(field) }
+        }
+        tested[number] = fields
+        return fields
     }
 
     /// Whether no document of any collection matches.

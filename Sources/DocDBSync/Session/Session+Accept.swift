@@ -90,6 +90,8 @@ extension Session {
             gate.mayRewrite(conflicts)
         else { return .relay }
         if gate.mayWriteEverything { return nil }
+        let tested = gate.writable.testedFields(reference.collection, document.name.collection)
+        guard ![old, new].contains(where: { $0.hasUnknowns(in: tested, names: replica.names) }) else { return .denied }
         var body = ByteBuffer()
         let isAlive = new.appendBody(to: &body)
         let newBody = isAlive ? body.array : nil

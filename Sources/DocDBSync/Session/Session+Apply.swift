@@ -220,8 +220,10 @@ extension Session {
             var isReadable = true
             try writer.withDocument(reference) { document in
                 guard let body = document.body else { return }
-                isReadable = readable.matches(
-                    body: body, id: document.id, collection: reference.collection, collection)
+                isReadable =
+                    readable.matches(
+                        body: body, id: document.id, collection: reference.collection, collection)
+                    && !isObscure(document, to: readable, collection)
             }
             return !isReadable
         }

@@ -71,7 +71,12 @@ extension Session {
             var body = ByteBuffer()
             let isAlive = state.appendBody(to: &body)
             id.withUnsafeBytes { id in
-                guard matches(scope, isAlive ? body.bytes : nil, id, reference.collection, collection) else { return }
+                guard isAlive || isOn(.deadInScope),
+                    scope.matches(
+                        body: isAlive ? body.bytes : nil, id: id, collection: reference.collection, collection),
+                    !state.hasUnknowns(
+                        in: scope.testedFields(reference.collection, collection), names: replica.names)
+                else { return }
                 before.isMatched = true
                 before.digest = state.digest(collection: collection, id: id, hash: ContentHash.digest)
                 if isAlive { (before.seen, before.state) = (state.seen, state) }
@@ -87,7 +92,7 @@ extension Session {
     ) throws {
         guard let scope = provider.scope else { return }
         let reference = document.reference
-        let isMatched = matches(scope, document.body, document.id, reference.collection, collection)
+        let isMatched = matches(scope, document, collection)
         guard isMatched || isConcerned else { return }
         let digest = try digester.digest(document, collection: collection)
         if isMatched, plan.isChanged(reference) { moveTotal(adding: digest) }
@@ -108,7 +113,7 @@ extension Session {
         }
         let isOwn =
             try subscriber.isWanting
-            && matches(ownScope(), document.body, document.id, reference.collection, collection)
+            && matches(ownScope(), document, collection)
         output.flight.documents.append(FlightDocument(reference: reference, digest: digest, isOwn: isOwn))
     }
 
@@ -145,8 +150,6 @@ extension Session {
     ) -> WireDocumentKind? {
         if isMatched { return .inScope }
         guard let body = document.body else { return .leftDeleted }
-        let mayRead = gate.mayRead(
-            body: body, id: document.id, collection: document.reference.collection, collection)
-        return mayRead || !isOn(.leftRead) ? .leftFilter : nil
+        return mayRead(document, body, collection) || !isOn(.leftRead) ? .leftFilter : nil
     }
 }

@@ -84,12 +84,7 @@ extension Session {
         }
         var isKnown = true
         try reader.withDocument(reference) { document in
-            if let body = document.body,
-                gate.mayRead(
-                    body: body, id: document.id, collection: reference.collection, held.name.collection)
-            {
-                return
-            }
+            if let body = document.body, mayRead(document, body, held.name.collection) { return }
             let state = try state(document)
             isKnown = held.seen.elements.contains {
                 $0.time == state.seen[$0.actor] || $0.time == state.deleted[$0.actor]

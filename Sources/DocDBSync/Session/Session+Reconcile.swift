@@ -12,7 +12,7 @@ extension Session {
             collectionNames[number] = name
             if scope.isEmpty(number, name) { continue }
             try reader.forEachDocument(collection: number, after: .min) { document in
-                if matches(scope, document.body, document.id, number, name) {
+                if matches(scope, document, name) {
                     try body(document, try digester.digest(document, collection: name))
                 }
                 return true
@@ -21,12 +21,25 @@ extension Session {
     }
 
     /// Tells whether a document is in a scope; a dead one where its whole collection is (R8).
-    func matches(
-        _ scope: ScopeFilter, _ body: UnsafeRawBufferPointer?, _ id: UnsafeRawBufferPointer, _ collection: Int64,
-        _ name: String
-    ) -> Bool {
-        if body == nil, !isOn(.deadInScope) { return false }
-        return scope.matches(body: body, id: id, collection: collection, name)
+    func matches(_ scope: ScopeFilter, _ document: StoredDocument, _ name: String) -> Bool {
+        if document.body == nil, !isOn(.deadInScope) { return false }
+        return scope.matches(
+            body: document.body, id: document.id, collection: document.reference.collection, name)
+            && !isObscure(document, to: scope, name)
+    }
+
+    /// Tells whether the peer may read a living document.
+    func mayRead(_ document: StoredDocument, _ body: UnsafeRawBufferPointer, _ name: String) -> Bool {
+        gate.mayRead(body: body, id: document.id, collection: document.reference.collection, name)
+            && !isObscure(document, to: gate.readable, name)
+    }
+
+    /// Tells whether a document has entries of unknown kinds where a permission tests it.
+    func isObscure(_ document: StoredDocument, to filter: ScopeFilter, _ name: String) -> Bool {
+        let fields = filter.testedFields(document.reference.collection, name)
+        guard !fields.isEmpty, DocumentState.mayHoldUnknowns(document.state) else { return false }
+        guard let state = try? state(document) else { return true }
+        return state.hasUnknowns(in: fields, names: replica.names)
     }
 
     // The subscriber's side.
@@ -77,11 +90,7 @@ extension Session {
     private func mayList(_ document: StoredDocument, _ reader: any ReplicaReader) throws -> Bool {
         guard gate.rights.read != .everything, let body = document.body else { return true }
         let collection = document.reference.collection
-        if gate.mayRead(
-            body: body, id: document.id, collection: collection, try name(ofCollection: collection, reader))
-        {
-            return true
-        }
+        if mayRead(document, body, try name(ofCollection: collection, reader)) { return true }
         return try reader.told(peer: peer.number, document.reference) != nil
     }
 

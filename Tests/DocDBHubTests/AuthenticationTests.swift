@@ -1,0 +1,133 @@
+import Dispatch
+import DocDB
+import Foundation
+import Observation
+import Synchronization
+import Testing
+
+@Suite("Logins as apps see them", .timeLimit(.minutes(10)))
+struct AuthenticationTests {
+    /// A keychain of an app's own.
+    private final class Keychain: CredentialStorage {
+        let items = Mutex<[String: [UInt8]]>([:])
+        func load(_ name: String) throws -> [UInt8]? { items.withLock { $0[name] } }
+        func save(_ name: String, _ bytes: [UInt8]?) throws { items.withLock { $0[name] = bytes } }
+        var names: Set<String> { items.withLock { Set($0.keys) } }
+    }
+
+    @Test("An observed status switches between login and home views: it changes once for each login and logout")
+    func observed() async throws {
+        let hub = try HubFixture()
+        let db = try hub.open("alice")
+        let observed = ObservedAuthentication(db.auth, on: DispatchQueue(label: "views"))
+        #expect(!observed.status.isAuthenticated)
+        let changes = Mutex(0)
+        withObservationTracking {
+            _ = observed.status
+        } onChange: {
+            changes.withLock { $0 += 1 }
+        }
+        try await db.auth.login(token: "alice-token", provider: "dev")
+        try await eventually { observed.status.isAuthenticated }
+        #expect(changes.withLock { $0 } == 1)
+        guard case .authenticated("dev|alice", let end) = observed.status else {
+            Issue.record("another user is logged in")
+            return
+        }
+        let seconds = (Double(end.rawValue) / 1e9) - Date().timeIntervalSince1970
+        #expect(seconds > 3000 && seconds < 3700)
+        try await db.auth.logout()
+        try await eventually { observed.status == .unauthenticated(reason: "logged out") }
+        // Not asked to observe again, nobody is told again.
+        #expect(changes.withLock { $0 } == 1)
+        try db.close()
+    }
+
+    @Test("A sequence of the status begins with the present one and follows logins and logouts")
+    func updates() async throws {
+        let hub = try HubFixture()
+        let db = try hub.open("alice")
+        var seen: [Bool] = []
+        for await status in db.auth.statusUpdates {
+            guard seen.last != status.isAuthenticated else { continue }
+            seen.append(status.isAuthenticated)
+            if seen.count == 1 { try await db.auth.login(token: "alice-token", provider: "dev") }
+            if seen.count == 2 { try await db.auth.logout() }
+            if seen.count == 3 { break }
+        }
+        #expect(seen == [false, true, false])
+        try db.close()
+    }
+
+    @Test("A login with a completion tells the client info or the error, once")
+    func completion() async throws {
+        let hub = try HubFixture()
+        let db = try hub.open("alice")
+        func login(_ token: String) async -> Result<Value, any Error> {
+            await withCheckedContinuation { continuation in
+                db.auth.login(token: token, provider: "dev") { continuation.resume(returning: $0) }
+            }
+        }
+        guard case .failure(let error) = await login("wrong") else {
+            Issue.record("a wrong token was accepted")
+            return
+        }
+        #expect((error as? DocDBError)?.code == .authenticationFailed)
+        guard case .unauthenticated(let reason) = db.auth.status else {
+            Issue.record("somebody is logged in")
+            return
+        }
+        #expect(reason == (error as? DocDBError)?.message)
+        #expect(try await login("alice-token").get()["name"]?.stringValue == "Alice")
+        #expect(db.auth.status.isAuthenticated && db.auth.clientInfo["name"]?.stringValue == "Alice")
+        try db.close()
+    }
+
+    @Test("With a keychain of the app's own nothing of a login is in files, and it survives a restart")
+    func keychain() async throws {
+        let hub = try HubFixture()
+        let keychain = Keychain()
+        let first = try hub.open("alice", storage: keychain)
+        try await first.auth.login(token: "alice-token", provider: "dev")
+        try first.close()
+        #expect(keychain.names == ["peer-key", "grant", "memory", "notices"])
+        let files = try FileManager.default.contentsOfDirectory(atPath: hub.directory)
+        #expect(!files.contains { $0.hasSuffix(".credentials") })
+        let second = try hub.open("alice", storage: keychain)
+        try await eventually { second.auth.status.isAuthenticated }
+        try second.sync.start()
+        try await eventually { second.sync.status.isConnected }
+        try await second.auth.logout()
+        #expect(keychain.names == ["peer-key", "memory", "notices"])
+        try second.close()
+        // Another's key opens no session with the grant that was meant for this one.
+        let third = try hub.open("other", storage: Keychain())
+        #expect(!third.auth.status.isAuthenticated)
+        try third.close()
+    }
+
+    @Test("Credentials lie in files for this user alone; what others may read is not taken")
+    func files() throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/docdb-credentials-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let files = CredentialFiles(directory: directory)
+        #expect(try files.load("grant") == nil)
+        try files.save("grant", [1, 2, 3])
+        try files.save("grant", [4])
+        #expect(try files.load("grant") == [4])
+        func mode(_ path: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+        #expect(try mode(directory) == 0o700)
+        #expect(try mode(directory + "/grant") == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["grant"])
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: directory + "/grant")
+        #expect(throws: DocDBError.self) { try files.load("grant") }
+        try files.save("grant", nil)
+        try files.save("grant", nil)
+        #expect(try files.load("grant") == nil)
+        // A link that somebody has put there leads nowhere.
+        try FileManager.default.createSymbolicLink(atPath: directory + "/grant", withDestinationPath: "/etc/passwd")
+        #expect(throws: DocDBError.self) { try files.load("grant") }
+    }
+}
