@@ -107,7 +107,11 @@ let package = Package(
         .executableTarget(
             name: "crash-loop", dependencies: ["DocDB", "DocDBCore"], path: "Tests/CrashLoop", swiftSettings: settings),
         .target(
-            name: "BenchmarkSuite", dependencies: ["DocDB", "DocDBReplication", "DocDBSync", "CSQLite", "CCrypto"],
+            name: "BenchmarkSuite",
+            dependencies: [
+                "DocDB", "DocDBHub", "DocDBReplication", "DocDBSync", "DocDBAuth", "DocDBTransport", "CSQLite",
+                "CCrypto", "CWebSockets",
+            ],
             path: "Benchmarks/Suite",
             swiftSettings: settings),
         .target(name: "CAllocationCounter", path: "Benchmarks/AllocationCounter"),
@@ -135,7 +139,10 @@ let package = Package(
             name: "DocDBTransportTests", dependencies: ["TestSupport", "DocDBTransport", "DocDBCore", "CWebSockets"],
             swiftSettings: settings),
         .testTarget(
-            name: "DocDBSyncTests", dependencies: ["DocDBSync", "DocDBStorage", "DocDBQuery", "DocDBCore"],
+            name: "DocDBSyncTests",
+            dependencies: [
+                "DocDBSync", "DocDBReplication", "DocDBAuth", "DocDBStorage", "DocDBQuery", "DocDBCore",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DocDBReplicationTests",

@@ -1,6 +1,6 @@
 extension BenchmarkCase {
     /// All cases, in the order in which they run.
-    static let all: [BenchmarkCase] = writing + reading + indexed + footprint + live + sync
+    static let all: [BenchmarkCase] = writing + reading + indexed + footprint + live + sync + hub
 
     // MARK: Writing
 

@@ -15,6 +15,17 @@ struct DocDBCars: Sendable {
         cars = database.collection("cars")
     }
 
+    init(_ database: Database) {
+        self.database = database
+        cars = database.collection("cars")
+    }
+
+    /// Inserts all documents that cases start from.
+    func load(_ workload: CarsWorkload) throws {
+        try insert(workload.documentRange, of: workload, batch: workload.size.batch)
+        try checkpoint()
+    }
+
     func close() throws { try database.close() }
 
     /// Moves the write-ahead log into the database file and empties it.

@@ -20,6 +20,9 @@ struct Stopwatch {
         return (Double(now.wall - wall) / 1e6, Double(now.processor - processor) / 1e6)
     }
 
+    /// The processor time that the calling thread has used.
+    static func threadMilliseconds() -> Double { Double(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) / 1e6 }
+
     private init(wallFirst: Void) {
         wall = Self.nanoseconds(CLOCK_MONOTONIC)
         processor = Self.nanoseconds(CLOCK_PROCESS_CPUTIME_ID)

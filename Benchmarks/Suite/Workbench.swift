@@ -47,6 +47,7 @@ final class Workbench {
     fileprivate var sqliteStores: [Indexing: (directory: TemporaryDirectory, cars: SQLiteCars)] = [:]
     fileprivate var docdbStores: [Indexing: (directory: TemporaryDirectory, cars: DocDBCars)] = [:]
     fileprivate var crowds: [Int: SyncCrowd] = [:]
+    fileprivate var hubCrowds: [Int: SyncCrowd] = [:]
     /// The ids of all documents in the order in which they are read, and of those updated in the order of the updates.
     let readIDs: [DocumentID]
     let updateIDs: [DocumentID]
@@ -133,8 +134,18 @@ extension Workbench {
     /// Returns the hub with this many connected peers that the cases share.
     func crowd(_ count: Int) async throws -> SyncCrowd {
         if let known = crowds[count] { return known }
-        let made = try await SyncCrowd(self, count: count)
+        let made = try await SyncCrowd.playground(self, count: count)
         crowds[count] = made
+        return made
+    }
+
+    /// Returns the hub with this many users' sessions that the cases share.
+    func hubCrowd(_ count: Int) async throws -> SyncCrowd {
+        if let known = hubCrowds[count] { return known }
+        // Whose cases are over; each peer has files open.
+        crowds = [:]
+        let made = try await SyncCrowd.loggedIn(self, count: count)
+        hubCrowds[count] = made
         return made
     }
 

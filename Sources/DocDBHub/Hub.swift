@@ -63,6 +63,10 @@ package final class Hub: Sendable {
             pair: key.pair, verifier: try keys.verifier(now: now), epochs: ledger.epochs,
             bindsChannel: configuration.bindsChannel)
         try authenticator.present(hub: key.certificate, now: now)
+        // From here on a clock that is set back changes nothing.
+        _ = authenticator.judgedNanoseconds(
+            at: SessionTime(
+                monotonicNanoseconds: executor.monotonicNanoseconds, wallNanoseconds: executor.wallNanoseconds))
         let login = LoginService(configuration, keys: keys, ledger: ledger, http: http, clock: clock)
         let service = HubService(
             login, authenticator, log: log, servesMetrics: configuration.metrics == nil && listen.isLoopback,
@@ -119,7 +123,7 @@ package final class Hub: Sendable {
         service.engine.withLock { [engine = db.sync.engine] in $0 = engine }
         let token = db.sync.engine.apartObservers.add { [service] news in
             if !news.isSettled, news.document.side == .here {
-                service.metrics.countRefusal("\(news.document.code)")
+                service.metrics.countRefusal(news.document.code)
             }
         }
         refusals.withLock { $0 = token }

@@ -10,7 +10,7 @@ package import DocDBReplication
 package struct HubConfiguration: Sendable {
     package let appID: String
     package let providers: [Provider]
-    /// Where metrics are served; nil for nowhere.
+    /// Where metrics are served; nil for the hub's own port, if that is on loopback, and else for nowhere.
     package var metrics: ReplicationConfiguration.ListenAddress?
     /// Whether proofs name the TLS session; false behind a proxy that ends TLS.
     package var bindsChannel: Bool
@@ -65,8 +65,10 @@ package struct HubConfiguration: Sendable {
 
     private static func address(_ value: Value?) throws(DocDBError) -> ReplicationConfiguration.ListenAddress? {
         guard let value else { return nil }
-        guard let text = value.stringValue, let address = ReplicationConfiguration.ListenAddress(text: text) else {
-            throw failure("'metrics' is no address and port, such as 127.0.0.1:9464")
+        // A port alone is one of this machine alone.
+        let text = value.intValue.map { "127.0.0.1:\($0)" } ?? value.stringValue
+        guard let text, let address = ReplicationConfiguration.ListenAddress(text: text) else {
+            throw failure("'metrics' is neither a port nor an address and a port, such as 9464 and 127.0.0.1:9464")
         }
         return address
     }

@@ -43,10 +43,12 @@ final class HubService: Sendable {
             return respond(.text(404, "there is nothing here but /metrics"))
         }
         guard let engine = engine.withLock({ $0 }) else { return respond(.text(503, "stopping")) }
-        respond(
-            HTTPResponse(
-                status: 200, headers: ["content-type": "text/plain; version=0.0.4; charset=utf-8"],
-                body: Array(metrics.text(engine).utf8)))
+        engine.measureLag { [metrics] lag in
+            respond(
+                HTTPResponse(
+                    status: 200, headers: ["content-type": "text/plain; version=0.0.4; charset=utf-8"],
+                    body: Array(metrics.text(engine, lagSeconds: lag).utf8)))
+        }
     }
 
     private func answerLogin(_ request: HTTPRequest) async -> HTTPResponse {

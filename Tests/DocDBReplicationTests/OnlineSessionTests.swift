@@ -413,6 +413,25 @@ struct OnlineAuthenticatorTests {
         }
     }
 
+    @Test("The time goes on with the monotonic clock where the wall clock is set back, until a login sets it anew")
+    func carriedOn() throws {
+        let device = try hub.device("alice", read: nil, write: nil)
+        let start = time.wallNanoseconds
+        func judged(_ monotonic: UInt64, _ wall: UInt64) -> UInt64 {
+            device.judgedNanoseconds(at: SessionTime(monotonicNanoseconds: monotonic, wallNanoseconds: wall))
+        }
+        #expect(judged(100, start) == start)
+        #expect(judged(107, start - 5_000_000_000) == start + 7)
+        #expect(judged(103, start - 5_000_000_000) == start + 7)
+        #expect(judged(108, start + 50) == start + 50)
+        // Suspended for an hour, with a clock set back by one.
+        #expect(judged(108 + 3_600_000_000_000, start) == start + 50 + 3_600_000_000_000)
+        device.resetTime(to: UnixTime(seconds: TestHub.start + 9))
+        #expect(judged(200 + 3_600_000_000_000, start) == start + 9_000_000_000)
+        #expect(judged(.max, .max) == .max)
+        #expect(judged(0, 0) == .max)
+    }
+
     @Test("A clock that is set back makes no expired grant valid")
     func setBack() throws {
         let device = try hub.device("alice", read: nil, write: nil, seconds: 10)

@@ -286,7 +286,7 @@ final class HistoryWorld {
             }
         case .progress(let progress): if progress.phase == .reconciling { count("reconciliations") }
         case .acknowledged: auditor.noteAcknowledged(peer, by: other)
-        case .wake, .frameLimit, .applied, .apart, .settled, .extra: break
+        case .wake, .frameLimit, .told, .applied, .apart, .settled, .extra: break
         }
     }
 

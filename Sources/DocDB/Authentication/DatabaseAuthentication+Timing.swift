@@ -11,6 +11,10 @@ extension DatabaseAuthentication {
         case remind(secondsRemaining: Int)
     }
 
+    /// How often the time is written down at most while replication runs under a grant, in nanoseconds: after a crash a clock
+    /// that is set back gains no more.
+    static let rememberingInterval: UInt64 = 60_000_000_000
+
     /// The time that grants are judged by, in nanoseconds since 1970.
     func now(_ state: State) -> UInt64 {
         guard let engine = state.engine else { return 0 }
@@ -58,7 +62,7 @@ extension DatabaseAuthentication {
     }
 
     private func updateOnExecutor(isForced: Bool) {
-        let (engine, status, hasChanged, notice, wake) = state.withLock { state in
+        let (engine, status, hasChanged, notice, wake, mustRemember) = state.withLock { state in
             let now = now(state)
             let former = state.status
             let isRunning = state.engine?.isReplicating ?? false
@@ -84,8 +88,14 @@ extension DatabaseAuthentication {
                     wake = state.retryTime
                 }
             }
-            return (state.engine, state.status, isForced || state.status != former, notice, wake.map { ($0, now) })
+            let mustRemember = isRunning && state.isRememberingDue(&wake, now: now)
+            return (
+                state.engine, state.status, isForced || state.status != former, notice, wake.map { ($0, now) },
+                mustRemember
+            )
         }
+        // Where that fails, it is tried again after the interval, and at the end.
+        if mustRemember { try? remember() }
         if let engine, let (time, now) = wake {
             engine.scheduleAuthentication(afterNanoseconds: time > now ? time - now : 1) { [weak self] in
                 self?.updateOnExecutor(isForced: false)
@@ -101,5 +111,17 @@ extension DatabaseAuthentication {
             delegate.delegate?.authenticationExpiringSoon(authenticator: self, secondsRemaining: seconds)
         case nil: break
         }
+    }
+}
+
+extension DatabaseAuthentication.State {
+    /// Whether the time is to be written down now; sees to it that somebody comes back for that.
+    fileprivate mutating func isRememberingDue(_ wake: inout UInt64?, now: UInt64) -> Bool {
+        guard status.isAuthenticated else { return false }
+        let isDue = now >= rememberedTime &+ DatabaseAuthentication.rememberingInterval
+        if isDue { rememberedTime = now }
+        let next = rememberedTime &+ DatabaseAuthentication.rememberingInterval
+        wake = min(wake ?? next, next)
+        return isDue
     }
 }

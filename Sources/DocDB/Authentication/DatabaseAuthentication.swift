@@ -36,6 +36,8 @@ public final class DatabaseAuthentication: Sendable {
         var failureCount = 0
         /// When the delegate may be asked again after such a failure, in nanoseconds since 1970.
         var retryTime: UInt64 = 0
+        /// The latest time that was written down, in nanoseconds since 1970.
+        var rememberedTime: UInt64 = 0
     }
 
     let authenticator: OnlineAuthenticator
@@ -45,6 +47,8 @@ public final class DatabaseAuthentication: Sendable {
     let delegate: WeakDelegate
     let state: Lock<State>
     let observers = Observers<AuthenticationStatus>()
+    /// Held while the memory is written down, so that what is older never replaces what is newer.
+    private let remembering = Lock<Void>(())
 
     /// The name of the grant in its storage.
     static let credentialsName = "grant"
@@ -57,6 +61,7 @@ public final class DatabaseAuthentication: Sendable {
         let pair = try PeerKeyPair.loadOrGenerate(in: StoredPeerKey(storage: storage))
         var state = State()
         state.memory = try AuthenticationMemory(storage)
+        state.rememberedTime = state.memory.latest.nanoseconds
         pinnedRoots = try identity.rootKeys.map { try PeerPublicKey(bytes: $0) }
         authenticator = OnlineAuthenticator(
             pair: pair, verifier: GrantVerifier(appID: appID, roots: pinnedRoots), epochs: state.memory.epochs,
@@ -288,13 +293,16 @@ public final class DatabaseAuthentication: Sendable {
 
     /// Keeps what must never go back.
     func remember() throws {
-        let known = authenticator.memory
-        let memory = state.withLock { state in
-            state.memory.epochs = known.epochs
-            state.memory.latest = known.latest
-            return state.memory
+        try remembering.withLock { _ in
+            let known = authenticator.memory
+            let memory = state.withLock { state in
+                state.memory.epochs = known.epochs
+                state.memory.latest = known.latest
+                state.rememberedTime = known.latest.nanoseconds
+                return state.memory
+            }
+            try memory.save(storage)
         }
-        try memory.save(storage)
     }
 }
 

@@ -17,7 +17,7 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         var noticeDigest: NoticeDigest?
         /// The highest permission epoch seen of each user.
         var epochs: [String: Int64]
-        var floor: TimeFloor
+        var clock: JudgedClock
         /// What peers have presented, by hash.
         var known: [[UInt8]: String] = [:]
     }
@@ -51,7 +51,7 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         appID = verifier.appID
         self.pair = pair
         self.bindsChannel = bindsChannel
-        state = Lock(State(verifier: verifier, epochs: epochs, floor: floor))
+        state = Lock(State(verifier: verifier, epochs: epochs, clock: JudgedClock(floor)))
     }
 
     package var peerKey: [UInt8] { pair.publicKey.bytes }
@@ -115,21 +115,17 @@ package final class OnlineAuthenticator: SessionAuthenticator {
 
     /// The highest permission epochs seen, by user id, and the latest time: what is to be kept.
     package var memory: (epochs: [String: Int64], latest: UnixTime) {
-        state.withLock { ($0.epochs, $0.floor.latest) }
+        state.withLock { ($0.epochs, $0.clock.latest) }
     }
 
     /// Takes the time of a hub whose login answer has been verified.
-    package func resetTime(to hubTime: UnixTime) { state.withLock { $0.floor.reset(to: hubTime) } }
+    package func resetTime(to hubTime: UnixTime) { state.withLock { $0.clock.reset(to: hubTime) } }
 
     // MARK: Sessions
 
-    package func judgedNanoseconds(at time: SessionTime) -> UInt64 {
-        max(time.wallNanoseconds, now(time).nanoseconds)
-    }
+    package func judgedNanoseconds(at time: SessionTime) -> UInt64 { state.withLock { $0.clock.advance(to: time) } }
 
-    func now(_ time: SessionTime) -> UnixTime {
-        state.withLock { $0.floor.advance(to: UnixTime(nanoseconds: time.wallNanoseconds)) }
-    }
+    func now(_ time: SessionTime) -> UnixTime { UnixTime(nanoseconds: judgedNanoseconds(at: time)) }
 
     package func isReady(at time: SessionTime) -> Bool {
         guard let presented = state.withLock({ $0.presented }), !isRevoked(presented.rights) else { return false }

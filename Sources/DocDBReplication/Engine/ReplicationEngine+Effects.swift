@@ -12,6 +12,7 @@ extension ReplicationEngine {
     private func perform(_ effect: SessionEffect, _ connection: Connection) {
         switch effect {
         case .send(let frame): send(frame, connection)
+        case .told(let count): traffic.countSentDocuments(count)
         case .wake(let time):
             let number = connection.number
             schedule(key: number, atNanoseconds: time) { engine in

@@ -106,6 +106,16 @@ extension ReplicationEngine {
         return try id.withUnsafeBytes { try reader.reference(collection: number, id: $0) }
     }
 
+    /// Calls `body` on the executor with how long the oldest snapshot that its peer has not acknowledged has waited for
+    /// that, in seconds; zero where none has.
+    package func measureLag(_ body: @escaping @Sendable (Double) -> Void) {
+        enqueue { engine in
+            let now = engine.executor.monotonicNanoseconds
+            let oldest = engine.connections.values.compactMap(\.session.oldestFlightNanoseconds).min() ?? now
+            body(Double(now > oldest ? now - oldest : 0) / 1_000_000_000)
+        }
+    }
+
     // MARK: Settling refusals
 
     /// Adopts the version of the peers that refused a document, in place of the local one.

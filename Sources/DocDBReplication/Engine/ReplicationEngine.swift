@@ -181,7 +181,13 @@ package final class ReplicationEngine: @unchecked Sendable {
     private func handOver(_ event: SessionEvent, to connection: Connection) {
         if case .closed = event {} else if connection.state == .ending { return }
         if connection.isEstablished { handOverCommits(to: connection) }
-        perform(connection.session.handle(event, at: sessionTime), connection)
+        let time = sessionTime
+        let effects = connection.session.handle(event, at: time)
+        for case .applied(let count, _) in effects where count > 0 {
+            let nanoseconds = executor.monotonicNanoseconds &- time.monotonicNanoseconds
+            traffic.countApplied(count, seconds: Double(nanoseconds) / 1_000_000_000)
+        }
+        perform(effects, connection)
     }
 
     /// Tells a session of the commits so far, so that it knows which ones to look for in the log itself.

@@ -118,7 +118,7 @@ extension WriteTransaction {
         try checkIsUsable()
         let select = try writer.connection.prepare(
             """
-            SELECT told.peer FROM peers JOIN told ON told.peer = peers.number
+            SELECT told.peer FROM peers CROSS JOIN told ON told.peer = peers.number
             WHERE told.collection = ? AND told.key = ? AND peers.number <> ? ORDER BY peers.number
             """)
         select.bind(1, collection)

@@ -107,9 +107,10 @@ extension ReplicaStatements.Query {
             """
         case .told: "SELECT digest FROM told WHERE peer = ? AND collection = ? AND key = ?"
         case .isUsed:
+            // By peer, of which there are few: the other way round all rows would be looked at (CROSS keeps the order).
             """
-            SELECT 1 WHERE EXISTS (SELECT 1 FROM peers JOIN told ON told.peer = peers.number
-            WHERE told.collection = ?1 AND told.key = ?2) OR EXISTS (SELECT 1 FROM peers JOIN apart
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM peers CROSS JOIN told ON told.peer = peers.number
+            WHERE told.collection = ?1 AND told.key = ?2) OR EXISTS (SELECT 1 FROM peers CROSS JOIN apart
             ON apart.peer = peers.number AND apart.side IN (0, 1) WHERE apart.collection = ?1 AND apart.key = ?2)
             OR EXISTS (SELECT 1 FROM quarantine WHERE collection = ?1 AND key = ?2)
             OR EXISTS (SELECT 1 FROM absent_documents WHERE collection = ?1 AND key = ?2 AND evicted_seq IS NOT NULL)

@@ -130,6 +130,8 @@ struct Flight {
     var documents: [FlightDocument] = []
     /// The hash of this store's own interest when it was sent.
     var interestHash: StateDigest
+    /// When it was made, on the monotonic clock.
+    var madeNanoseconds: UInt64 = 0
 }
 
 struct FlightDocument {

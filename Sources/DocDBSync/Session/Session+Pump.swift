@@ -145,7 +145,9 @@ extension Session {
         provider.snapshot += 1
         provider.unstatedCount += 1
         output.flight.through = isLast ? plan.position : nil
+        output.flight.madeNanoseconds = time.monotonicNanoseconds
         provider.flights[provider.snapshot] = output.flight
+        if output.documentCount > 0 { effects.append(.told(count: output.documentCount)) }
         if isExact { provider.statedPosition = plan.position }
         if isExact, !isNeeded, output.contents.count == 1, !provider.isFirst {
             sendDocuments(
@@ -214,7 +216,8 @@ extension Session {
         // A snapshot of nothing: the peer gets a newer place to resume from.
         provider.statedPosition = sent
         provider.snapshot += 1
-        provider.flights[provider.snapshot] = Flight(through: sent, interestHash: subscriber.interestHash)
+        provider.flights[provider.snapshot] = Flight(
+            through: sent, interestHash: subscriber.interestHash, madeNanoseconds: time.monotonicNanoseconds)
         send(.begin(Begin(number: number, snapshot: provider.snapshot)))
         send(.end(End(number: number, position: End.Position(incarnation: incarnation, sequence: sent), total: total)))
     }

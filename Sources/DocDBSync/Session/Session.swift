@@ -80,6 +80,9 @@ package final class Session {
     /// How far the peer's clock is ahead of this one, in nanoseconds, as of its hello.
     package var skewNanoseconds: Int64 { handshake.skewNanoseconds }
 
+    /// When the oldest snapshot was made that the peer has not acknowledged, on the monotonic clock; nil where there is none.
+    package var oldestFlightNanoseconds: UInt64? { provider.flights.values.map(\.madeNanoseconds).min() }
+
     /// Tells whether the session has ended: nothing it is told has an effect any more.
     package var hasEnded: Bool { phase == .ended }
 

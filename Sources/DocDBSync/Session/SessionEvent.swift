@@ -63,6 +63,8 @@ package struct DirtyDocument: Hashable, Sendable, BitwiseCopyable {
 /// What a session wants done.
 package enum SessionEffect {
     case send([UInt8])
+    /// So many documents go out with a snapshot.
+    case told(count: Int)
     /// Call `handle(.tick)` at this monotonic time, in nanoseconds; the latest one counts.
     case wake(atNanoseconds: UInt64)
     /// The handshake is done: the peer is who it says. The runtime answers with `.interest`, or with `.close` where the
