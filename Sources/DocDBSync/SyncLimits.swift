@@ -32,8 +32,10 @@ package enum SyncLimits {
 
     // Lists in messages.
 
-    /// The most actors of its own that a peer names.
+    /// The most actors of its own that a peer names at once.
     package static let ownedActorCount = 4096
+    /// The most of these that a hello names, which has little room; the others follow once they are needed.
+    package static let helloActorCount = 64
     /// The most interests that a peer announces, its own and those it relays.
     package static let announcedInterestCount = 1024
     /// The most collections of one interest.

@@ -41,7 +41,7 @@ extension ReplicationEngine {
             hello.highestVersion = versions.upperBound
         }
         hello.nonce = environment.randomBytes(16)
-        hello.actors = environment.ownActors()
+        hello.actors = environment.ownActors().suffix(SyncLimits.helloActorCount)
         var options = SessionConfiguration(isInitiator: link.info.isInitiator, hello: hello)
         options.disabledRules = environment.disabledRules
         let session = Session(

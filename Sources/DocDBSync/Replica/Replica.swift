@@ -1,4 +1,5 @@
 package import DocDBCore
+package import DocDBStorage
 
 /// The store behind replication sessions: all that a session reads and writes goes through here.
 ///
@@ -85,6 +86,8 @@ package protocol ReplicaReader: AnyObject {
     var sequence: Int64 { get }
     /// The actor that the next local write will have; nil where it will take a new one.
     var actor: ActorID? { get }
+    /// The actors of the replica's own, oldest first, with what proves that they are; none unless a replica keeps that.
+    func ownActors() throws -> [OwnActor]
     /// The first commit that the change log still holds; a cursor at `oldestSequence - 1` is the oldest to resume from.
     var oldestSequence: Int64 { get }
     /// The incarnations of the change log, oldest first; the newest has no last sequence number yet.
@@ -145,6 +148,10 @@ package protocol ReplicaReader: AnyObject {
     func deferredEvictions() throws -> [DocumentReference]
     /// Whether a keeper holds all changes of the document: then it can be evicted.
     func isAcknowledged(_ reference: DocumentReference) throws -> Bool
+}
+
+extension ReplicaReader {
+    package func ownActors() throws -> [OwnActor] { [] }
 }
 
 /// One commit of a replica in the making. Sees its own changes.

@@ -1,5 +1,5 @@
 package import DocDBCore
-import DocDBStorage
+package import DocDBStorage
 
 /// One moment of a store, as replication reads it; valid only within the closure that it is handed to.
 package class StoreReplicaReader: ReplicaReader {
@@ -29,6 +29,8 @@ package class StoreReplicaReader: ReplicaReader {
     package var oldestSequence: Int64 { (try? log.oldestSequence()) ?? .max }
 
     package var actor: ActorID? { (try? context.currentActor()) ?? nil }
+
+    package func ownActors() throws -> [OwnActor] { try context.ownActors() }
 
     package func incarnations() throws -> [(id: [UInt8], lastSequence: Int64?)] { try context.incarnations() }
 

@@ -6,12 +6,9 @@ struct Gate {
     var rights: PeerRights
     let readable: ScopeFilter
     let writable: ScopeFilter
-    /// The actors that the peer has proven to be its own.
-    private let ownActors: Set<ActorID>
 
-    init(_ rights: PeerRights, ownActors: Set<ActorID>, names: FieldNames) throws(DocDBError) {
+    init(_ rights: PeerRights, names: FieldNames) throws(DocDBError) {
         self.rights = rights
-        self.ownActors = ownActors
         readable = try ScopeFilter(.everything, permitted: rights.read, names: names)
         writable = try ScopeFilter(.everything, permitted: rights.write, names: names)
     }
@@ -43,15 +40,20 @@ struct Gate {
     }
 
     /// Tells whether the peer may bring other payloads under stamps of these actors.
-    func mayRewrite(_ actors: Set<ActorID>) -> Bool { rights.mayRelay || actors.isSubset(of: ownActors) }
+    func mayRewrite(_ actors: Set<ActorID>, ownActors: Set<ActorID>) -> Bool {
+        rights.mayRelay || actors.isSubset(of: ownActors)
+    }
 
     /// Whether nothing of a collection may be changed.
     func mayWriteNothing(in collection: String) -> Bool { writable.hasNothing(of: collection) }
 
     /// Tells whether the changes that vectors add to what is here are ones that the peer may bring: its own, unless it
     /// relays.
+    ///
+    /// - Parameter ownActors: the actors that the peer has proven to be its own.
     func mayBring(
-        seen: VersionVector, deleted: VersionVector, toSeen: VersionVector, deleted oldDeleted: VersionVector
+        seen: VersionVector, deleted: VersionVector, toSeen: VersionVector, deleted oldDeleted: VersionVector,
+        ownActors: Set<ActorID>
     ) -> Bool {
         if rights.mayRelay { return true }
         for element in seen.elements + deleted.elements where !ownActors.contains(element.actor) {

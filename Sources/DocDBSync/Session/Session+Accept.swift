@@ -86,8 +86,9 @@ extension Session {
     ) -> RefusalCode? {
         guard
             gate.mayBring(
-                seen: document.seen, deleted: document.deleted, toSeen: old.seen, deleted: old.deleted),
-            gate.mayRewrite(conflicts)
+                seen: document.seen, deleted: document.deleted, toSeen: old.seen, deleted: old.deleted,
+                ownActors: actors.proven),
+            gate.mayRewrite(conflicts, ownActors: actors.proven)
         else { return .relay }
         if gate.mayWriteEverything { return nil }
         let tested = gate.writable.testedFields(reference.collection, document.name.collection)

@@ -133,7 +133,8 @@ extension Session {
         guard case .fresh(let body, let stamp) = document.content, isWithinBound(stamp.time),
             gate.rights.mayRelay
                 || gate.mayBring(
-                    seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector()),
+                    seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector(),
+                    ownActors: actors.proven),
             stamp.actor != result.ownActor
         else { return false }
         let name = document.name

@@ -50,6 +50,7 @@ extension Session {
             }
             try check(hello)
             handshake.hello = hello
+            try prove(hello.actors)
             handshake.peerHello = frame
             phase = .proving
             ownRights = authenticator.ownRights
@@ -150,19 +151,10 @@ extension Session {
         }
     }
 
-    /// The actors that the peer has proven to be its own: those derived from the key that it has proven to hold.
-    private var provenActors: Set<ActorID> {
-        let hello = handshake.hello
-        return Set(
-            hello.actors.filter { actor in
-                hello.peerKey.isEmpty || OwnActor(peerKey: hello.peerKey, nonce: actor.nonce).id == actor.actor
-            }.map(\.actor))
-    }
-
     /// The peer is who it says: looks up what is known of it.
     private func establish(_ rights: PeerRights) throws {
         let hello = handshake.hello
-        gate = try Gate(rights, ownActors: provenActors, names: replica.names)
+        gate = try Gate(rights, names: replica.names)
         noteExpiry()
         let isKeeper = rights.isHub || authenticator.grant.isEmpty && hello.isKeeper || !isOn(.custody)
         let known = try replica.read { reader -> PeerRecord? in
@@ -238,7 +230,7 @@ extension Session {
         gate.rights = rights
         noteExpiry()
         if rights.permitsSame(as: former) { return }
-        gate = try Gate(rights, ownActors: provenActors, names: replica.names)
+        gate = try Gate(rights, names: replica.names)
         guard provider.number > 0 else { return }
         try rescope()
         // Empty: the peer is to ask anew, under a new number.

@@ -22,6 +22,7 @@ extension Session {
             provider.scope?.refresh()
             subscriber.scope?.refresh()
             gate.refresh()
+            try tellActors(reader)
             if provider.plan == nil, let sent = provider.sent {
                 provider.plan = SnapshotPlan(start: sent, isReconciled: false)
             }

@@ -35,6 +35,7 @@ package final class Session {
     var ownRights = PeerRights()
     var subscriber = Subscriber()
     var provider = Provider()
+    var actors = ActorIndex()
     var flow = FlowControl()
     var timers = SessionTimers()
     /// Computes digests of stored documents, within memory that it keeps.
@@ -167,6 +168,7 @@ package final class Session {
         case .hello, .proof: throw SessionFailure.protocolError("a second handshake came")
         case .grant(let grant): try receiveRenewal(grant)
         case .grantRequest: try sendGrant()
+        case .actors(let actors): try prove(actors)
         case .interest(let message): try receive(message)
         case .ranges(let message): try receiveRanges(message)
         case .acknowledge(let message): try receive(message)

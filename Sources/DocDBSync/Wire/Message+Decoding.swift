@@ -28,7 +28,7 @@ extension Message {
         case Number.commit: 4
         case Number.end, Number.acknowledge, Number.sum: 3
         case Number.proof, Number.close, Number.reconcile, Number.ranges, Number.documents, Number.extra: 2
-        case Number.grant, Number.credit: 1
+        case Number.grant, Number.actors, Number.credit: 1
         case Number.grantRequest, Number.ping, Number.pong: 0
         default: nil
         }
@@ -48,6 +48,7 @@ extension Message {
             .close(
                 code: try reader.text(atMost: SyncLimits.textByteCount),
                 message: try reader.text(atMost: SyncLimits.textByteCount))
+        case Number.actors: .actors(try reader.actors())
         case Number.interest: .interest(try InterestMessage(&reader))
         case Number.reconcile: .reconcile(try RangesMessage(&reader))
         case Number.ranges: .ranges(try RangesMessage(&reader))
@@ -76,6 +77,18 @@ extension Message {
     }
 }
 
+extension FieldReader {
+    fileprivate mutating func actors() throws(CBORError) -> [Hello.OwnedActor] {
+        try list(atMost: SyncLimits.ownedActorCount) { reader throws(CBORError) in
+            try reader.record(2) { reader throws(CBORError) in
+                let (high, low) = try reader.halves()
+                return Hello.OwnedActor(
+                    actor: ActorID(high: high, low: low), nonce: try reader.bytes(atMost: SyncLimits.keyByteCount))
+            }
+        }
+    }
+}
+
 extension Hello {
     fileprivate init(_ reader: inout FieldReader) throws(CBORError) {
         self.init()
@@ -85,13 +98,7 @@ extension Hello {
         storeID = try reader.bytes16()
         identityKind = try reader.text(atMost: SyncLimits.textByteCount)
         peerKey = try reader.bytes(atMost: SyncLimits.keyByteCount)
-        actors = try reader.list(atMost: SyncLimits.ownedActorCount) { reader throws(CBORError) in
-            try reader.record(2) { reader throws(CBORError) in
-                let (high, low) = try reader.halves()
-                return OwnedActor(
-                    actor: ActorID(high: high, low: low), nonce: try reader.bytes(atMost: SyncLimits.keyByteCount))
-            }
-        }
+        actors = try reader.actors()
         wallNanoseconds = try reader.unsigned()
         nonce = try reader.bytes(atMost: SyncLimits.keyByteCount)
         isKeeper = try reader.bool()

@@ -17,6 +17,9 @@ extension Message {
             buffer.appendMessage(Number.close, fieldCount: 2)
             buffer.appendCBOR(code)
             buffer.appendCBOR(message)
+        case .actors(let actors):
+            buffer.appendMessage(Number.actors, fieldCount: 1)
+            buffer.append(actors)
         case .interest(let interest): buffer.append(interest)
         case .reconcile(let ranges): buffer.append(Number.reconcile, ranges.number, ranges.bytes)
         case .ranges(let ranges): buffer.append(Number.ranges, ranges.number, ranges.bytes)
@@ -85,18 +88,22 @@ extension ByteBuffer {
         appendCBOR(bytes: hello.storeID)
         appendCBOR(hello.identityKind)
         appendCBOR(bytes: hello.peerKey)
-        appendArray(hello.actors.count)
-        for owned in hello.actors {
-            appendArray(2)
-            append(high: owned.actor.high, low: owned.actor.low)
-            appendCBOR(bytes: owned.nonce)
-        }
+        append(hello.actors)
         append(hello.wallNanoseconds)
         appendCBOR(bytes: hello.nonce)
         appendCBOR(hello.isKeeper)
         appendCBOR(hello.name)
         appendCBOR(hello.operatingSystem)
         appendCBOR(hello.softwareVersion)
+    }
+
+    fileprivate mutating func append(_ actors: [Hello.OwnedActor]) {
+        appendArray(actors.count)
+        for owned in actors {
+            appendArray(2)
+            append(high: owned.actor.high, low: owned.actor.low)
+            appendCBOR(bytes: owned.nonce)
+        }
     }
 
     fileprivate mutating func append(_ message: InterestMessage) {

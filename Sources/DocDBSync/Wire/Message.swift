@@ -11,6 +11,8 @@ package enum Message: Sendable {
     /// The grant itself, where the other side does not know the one whose hash the proof names; also a renewal.
     case grant([UInt8])
     case grantRequest
+    /// Further actors of the sender's own.
+    case actors([Hello.OwnedActor])
 
     case interest(InterestMessage)
     case reconcile(RangesMessage)
@@ -42,7 +44,8 @@ package struct Hello: Hashable, Sendable {
     /// The identity kind that proves the peer; see `SessionAuthenticator.kind`.
     package var identityKind = ""
     package var peerKey: [UInt8] = []
-    /// The actor that this store writes with, and the nonce that it is derived from with the peer key.
+    /// Actors of this store's own, the one that it writes with among them, and the nonces that they are derived from with the
+    /// peer key.
     package var actors: [OwnedActor] = []
     package var wallNanoseconds: UInt64 = 0
     /// 16 random bytes.

@@ -117,6 +117,7 @@ extension Message {
         static let grant: UInt64 = 2
         static let grantRequest: UInt64 = 3
         static let close: UInt64 = 4
+        static let actors: UInt64 = 5
         static let interest: UInt64 = 8
         static let reconcile: UInt64 = 9
         static let ranges: UInt64 = 10
