@@ -77,8 +77,7 @@ extension DatabaseAuthentication {
             case nil: break
             }
             if let grant = state.credentials?.grant, wake != nil {
-                state.status = .authenticated(
-                    userID: grant.userID, expiresAt: HybridTime(rawValue: grant.expiresAt.nanoseconds))
+                state.status = AuthenticationStatus(grant)
             }
             if !state.status.isAuthenticated, isRunning, !state.isLoggingIn, !state.hasRequired {
                 if now >= state.retryTime {

@@ -110,8 +110,13 @@ public final class DatabaseAuthentication: Sendable {
             state.http = http
             state.hasPending = hasPending
             state.tokens = [status, notices]
+            // Right from the start, so that an app shows no login view for a moment.
+            if let grant = state.credentials?.grant {
+                state.status =
+                    now(state) < grant.expiresAt.nanoseconds ? AuthenticationStatus(grant) : .expired
+            }
         }
-        update()
+        update(isForced: true)
     }
 
     /// Ends for good, when the database closes.
@@ -129,8 +134,26 @@ public final class DatabaseAuthentication: Sendable {
             let (stream, continuation) = AsyncStream.makeStream(
                 of: AuthenticationStatus.self, bufferingPolicy: .bufferingNewest(1))
             let token = observers.add({ continuation.yield($0) }, onEnd: { continuation.finish() })
-            continuation.yield(status)
+            tellInTurn { continuation.yield($0) }
             return (stream, token)
+        }
+    }
+
+    /// Tells the status in turn with its changes, so that it never overtakes a newer one.
+    func tellInTurn(_ receive: @escaping @Sendable (AuthenticationStatus) -> Void) {
+        guard let engine = state.withLock({ $0.engine }) else { return receive(status) }
+        engine.executor.enqueue { [weak self] in if let self { receive(status) } }
+    }
+
+    /// The seconds until the grant expires, rounded up, by the time that grants are judged by, which may differ from this
+    /// machine's clock; nil where nobody is logged in.
+    public var secondsRemaining: Int? {
+        state.withLock { state in
+            guard state.status.isAuthenticated, let end = state.credentials?.grant.expiresAt.nanoseconds else {
+                return nil
+            }
+            let now = now(state)
+            return end > now ? Int((end - now - 1) / 1_000_000_000) + 1 : 0
         }
     }
 
@@ -228,6 +251,8 @@ public final class DatabaseAuthentication: Sendable {
             state.adoptedTime = state.engine?.executor.wallNanoseconds ?? 0
             state.memory.owner = user
             state.schedule = AuthenticationSchedule(credentials.grant)
+            // Not left to the update below, so that it holds when the login returns.
+            state.status = AuthenticationStatus(credentials.grant)
             state.isLoggingIn = false
             state.hasRequired = false
             state.failureCount = 0
@@ -235,7 +260,7 @@ public final class DatabaseAuthentication: Sendable {
             return state.engine
         }
         try remember()
-        update()
+        update(isForced: true)
         engine?.grantRenewed()
     }
 
@@ -303,6 +328,13 @@ public final class DatabaseAuthentication: Sendable {
             }
             try memory.save(storage)
         }
+    }
+}
+
+extension AuthenticationStatus {
+    init(_ grant: Grant) {
+        self = .authenticated(
+            userID: grant.userID, expiresAt: HybridTime(rawValue: grant.expiresAt.nanoseconds))
     }
 }
 

@@ -34,6 +34,8 @@ public final class ObservedAuthentication: Sendable {
             queue.async { [weak self] in self?.update(status) }
         }
         state.withLock { $0.token = token }
+        // What changed since the property was first read, in turn with what is told.
+        authentication.tellInTurn { [weak self] status in queue.async { [weak self] in self?.update(status) } }
     }
 
     /// Whether somebody is logged in.
@@ -43,6 +45,7 @@ public final class ObservedAuthentication: Sendable {
     }
 
     private func update(_ status: AuthenticationStatus) {
+        guard state.withLock({ $0.status }) != status else { return }
         registrar.withMutation(of: self, keyPath: \.status) { state.withLock { $0.status = status } }
     }
 }
