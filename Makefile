@@ -2,7 +2,7 @@
 
 FILE ?=
 ARGUMENTS ?=
-SWIFT_FILES = Sources Tests Benchmarks Schemas Package.swift
+SWIFT_FILES = Sources Tests Benchmarks Examples Schemas Package.swift
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -18,7 +18,7 @@ release: setup ## Build everything, release
 
 # The suites that wait for sockets and other tasks: by themselves, since those that compute for minutes would keep the
 # few threads of the cooperative pool from them until their time-outs have passed.
-WAITING = DocDBHubTests|DocDBReplicationTests|DocDBTransportTests|DocDBTests\.(Sync|Online|Auth|Observed)
+WAITING = CarsTests|DocDBHubTests|DocDBReplicationTests|DocDBTransportTests|DocDBTests\.(Sync|Online|Auth|Observed)
 
 test: setup ## Run all tests
 	swift build --build-tests
@@ -49,7 +49,7 @@ sanitize: setup ## Run tests under the thread and the address sanitizer; TESTS="
 	ASAN_OPTIONS=detect_leaks=1 swift test --disable-xctest --scratch-path .build/address --sanitize=address \
 		--filter "$(TESTS)"
 
-demo: setup ## Import FILE=x.json, or generated cars, and look at the store
+demo: setup ## Import FILE=x.json, or generated cars, and look at the store; then run two users and a hub
 	@Scripts/demo $(if $(FILE),"$(FILE)")
 
 bench: setup ## Run the benchmarks beside plain SQLite; ARGUMENTS="--filter scan"

@@ -18,6 +18,7 @@ let package = Package(
         .executable(name: "docdb-inspect", targets: ["docdb-inspect"]),
         .executable(name: "docdb-hub", targets: ["docdb-hub"]),
         .executable(name: "benchmarks", targets: ["benchmarks"]),
+        .executable(name: "cars", targets: ["cars"]),
     ],
     targets: [
         // C libraries: module maps and shims only.
@@ -119,6 +120,12 @@ let package = Package(
             name: "benchmarks", dependencies: ["BenchmarkSuite", "CAllocationCounter"], path: "Benchmarks/Main",
             swiftSettings: settings),
 
+        // An app as others would write it, over the public API.
+        .executableTarget(
+            name: "cars", dependencies: ["DocDB"], path: "Examples/Cars", exclude: ["README.md", "hub.json"],
+            swiftSettings: settings
+        ),
+
         // Tests, one target a layer, and what several of them need.
         .target(
             name: "TestSupport", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"], path: "Tests/Support",
@@ -166,6 +173,8 @@ let package = Package(
                 "DocDBStorage", "DocDBCore",
             ],
             swiftSettings: settings),
+        // Runs the programs cars and docdb-hub, which are built beside it.
+        .testTarget(name: "CarsTests", dependencies: ["DocDB"], swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,129 @@
+import Dispatch
+import DocDB
+import Foundation
+
+/// A hub as people run it, with the users of `Examples/Cars/hub.json`, and a directory for all that belongs to it.
+final class HubProcess: Sendable {
+    let directory: String
+    let url: String
+    private let process: RunningProcess
+
+    init() async throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/docdb-cars-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        self.directory = directory
+        let hub = ["--store", directory + "/hub", "--config", Self.configuration]
+        let made = try await Executable.run(
+            "docdb-hub", ["keys", "new"] + hub + ["--root", directory + "/root.key"], in: directory)
+        guard made.status == 0 else { throw Failure(message: made.output) }
+        process = try RunningProcess("docdb-hub", ["serve"] + hub + ["--listen", "127.0.0.1:0"], in: directory)
+        url = "http://" + (try await process.address())
+    }
+
+    deinit {
+        process.stop()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Runs a user's app with a script to its end.
+    func runCars(_ user: String, _ script: String) async throws -> (status: Int32, output: String) {
+        let file = directory + "/\(UUID().uuidString).script"
+        try script.write(toFile: file, atomically: true, encoding: .utf8)
+        return try await Executable.run(
+            "cars", ["--hub", url, "--store", "\(directory)/\(user).docdb", "--script", file], in: directory)
+    }
+
+    /// A user's token, as a login at an identity provider would give one.
+    func token(of user: String) async throws -> String {
+        let printed = try await Executable.run(
+            "docdb-hub", ["token", "--config", Self.configuration, user], in: directory)
+        let line = printed.output.split(separator: "\n").last { !$0.contains("DEVELOPMENT") }
+        guard printed.status == 0, let line else { throw Failure(message: printed.output) }
+        return String(line)
+    }
+
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+    private static let configuration = root + "/Examples/Cars/hub.json"
+}
+
+struct Failure: Error { var message: String }
+
+/// The programs of this package, which are built with its tests and lie beside them.
+enum Executable {
+    static func url(_ name: String) throws -> URL {
+        let tests =
+            Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.executableURL
+        guard let url = tests?.deletingLastPathComponent().appending(path: name),
+            FileManager.default.isExecutableFile(atPath: url.path)
+        else { throw Failure(message: "there is no program \(name) beside the tests; run 'swift build' first") }
+        return url
+    }
+
+    /// Runs a program to its end; its output holds its errors, too.
+    static func run(
+        _ name: String, _ arguments: [String], in directory: String
+    ) async throws -> (status: Int32, output: String) {
+        let process = try RunningProcess(name, arguments, in: directory)
+        let status = await process.end()
+        return (status, try process.output())
+    }
+}
+
+/// A program that runs, and writes into a file.
+final class RunningProcess: @unchecked Sendable {
+    // Unchecked: set up by this object's maker; afterwards only asked to end, which any thread may do.
+    private let process = Process()
+    private let log: String
+    private let ended: AsyncStream<Int32>
+
+    init(_ name: String, _ arguments: [String], in directory: String) throws {
+        log = directory + "/\(UUID().uuidString).log"
+        try Data().write(to: URL(filePath: log))
+        let output = try FileHandle(forWritingTo: URL(filePath: log))
+        let (ended, continuation) = AsyncStream.makeStream(of: Int32.self)
+        self.ended = ended
+        process.executableURL = try Executable.url(name)
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        process.terminationHandler = { continuation.yield($0.terminationStatus) }
+        try process.run()
+    }
+
+    func output() throws -> String { String(decoding: try Data(contentsOf: URL(filePath: log)), as: UTF8.self) }
+
+    /// Waits for the end, and returns the exit status.
+    func end() async -> Int32 {
+        for await status in ended { return status }
+        return -1
+    }
+
+    func stop() {
+        guard process.isRunning else { return }
+        process.terminate()
+        process.waitUntilExit()
+    }
+
+    /// The address that a hub says it listens at, once it does.
+    func address() async throws -> String {
+        let (looks, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler { continuation.yield() }
+        timer.schedule(deadline: .now(), repeating: .milliseconds(10))
+        timer.activate()
+        defer { timer.cancel() }
+        for await _ in looks {
+            let isRunning = process.isRunning
+            let lines = try output().split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            if let line = lines.first(where: { $0.contains("\"listening\"") }),
+                let address = line.firstMatch(of: /"address":"([^"]*)"/)?.1
+            {
+                return String(address)
+            }
+            guard isRunning else { throw Failure(message: try output()) }
+        }
+        throw CancellationError()
+    }
+}
