@@ -52,8 +52,8 @@ let package = Package(
                 "permissions.schema.json", "predicates.md", "sync-documents.md", "sync-protocol.cddl",
             ],
             resources: [
-                .embedInCode("store.sql"), .embedInCode("replication.sql"), .embedInCode("collection.sql"),
-                .embedInCode("index.sql"),
+                .embedInCode("store.sql"), .embedInCode("replication.sql"), .embedInCode("voided.sql"),
+                .embedInCode("collection.sql"), .embedInCode("index.sql"),
             ],
             swiftSettings: settings),
         .target(name: "DocDBCore", swiftSettings: settings),

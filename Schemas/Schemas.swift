@@ -6,6 +6,9 @@ package enum StoreSchema {
     /// The SQL that creates what version 2 added: the tables of replication.
     package static var replication: String { String(decoding: PackageResources.replication_sql, as: UTF8.self) }
 
+    /// The SQL that creates what version 3 added: changes that a hub has refused.
+    package static var voided: String { String(decoding: PackageResources.voided_sql, as: UTF8.self) }
+
     /// The SQL that creates the table of one collection; `{N}` stands for its number.
     package static var collection: String { String(decoding: PackageResources.collection_sql, as: UTF8.self) }
 

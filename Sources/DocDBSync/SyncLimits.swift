@@ -60,6 +60,8 @@ package enum SyncLimits {
 
     /// The most documents that are known not to be joined, on each side.
     package static let apartDocumentCount = 100_000
+    /// The most refused changes that are remembered, so that nobody else brings them.
+    package static let voidedChangeCount = 100_000
     /// The most collections in which documents of a peer are known not to be joined, before one more is made for another.
     package static let refusedCollectionCount = 64
     /// The most deltas that wait because of their times; a further one displaces the oldest.

@@ -1,5 +1,6 @@
 import Dispatch
 import DocDB
+import DocDBHub
 import Foundation
 import Observation
 import Synchronization
@@ -80,6 +81,41 @@ struct AuthenticationTests {
         #expect(reason == (error as? DocDBError)?.message)
         #expect(try await login("alice-token").get()["name"]?.stringValue == "Alice")
         #expect(db.auth.status.isAuthenticated && db.auth.clientInfo["name"]?.stringValue == "Alice")
+        try db.close()
+    }
+
+    /// Logs in whenever it is asked to, and notes when that was.
+    private final class Persistent: AuthenticationDelegate {
+        let times = Mutex<[ContinuousClock.Instant]>([])
+        let failures = Mutex<[DocDBError.Code]>([])
+
+        func authenticationRequired(authenticator: DatabaseAuthentication) {
+            times.withLock { $0.append(.now) }
+            Task {
+                do { try await authenticator.login(token: "alice-token", provider: "dev") } catch {
+                    if let code = (error as? DocDBError)?.code { failures.withLock { $0.append(code) } }
+                }
+            }
+        }
+    }
+
+    @Test("While the hub cannot be reached the delegate is asked again after a wait that grows, never twice at once")
+    func backOff() async throws {
+        let hub = try HubFixture()
+        let delegate = Persistent()
+        let db = try hub.open("alice", delegate)
+        try hub.hub.stop()
+        try db.sync.start()
+        try await eventually { delegate.failures.withLock { $0.count } == 2 }
+        let times = delegate.times.withLock { $0 }
+        #expect(times.count == 2 && times[1] - times[0] >= .seconds(2))
+        #expect(delegate.failures.withLock { $0 } == [.connectionFailed, .connectionFailed])
+        #expect(db.sync.status.connections.map(\.state) == [.loginRequired])
+        guard case .unauthenticated(let reason) = db.auth.status else {
+            Issue.record("somebody is logged in")
+            return
+        }
+        #expect(reason.contains("connect"))
         try db.close()
     }
 

@@ -46,6 +46,8 @@ final class ModelReplica: Replica, @unchecked Sendable {
         var quarantine: [Int64: [DocumentReference: QuarantinedDelta]] = [:]
         var evicted: Set<DocumentReference> = []
         var deferred: Set<DocumentReference> = []
+        /// Changes refused to their authors.
+        var voided: [VoidedChange] = []
         var actor: ActorID
         var mustRotate = false
     }
@@ -438,5 +440,17 @@ final class ModelWriter: ModelReader, ReplicaWriter {
 
     func setDeferredEviction(_ reference: DocumentReference, _ isDeferred: Bool) throws {
         if isDeferred { storage.deferred.insert(reference) } else { storage.deferred.remove(reference) }
+    }
+
+    var hasVoided: Bool { !storage.voided.isEmpty }
+    func voided(_ document: StateDigest) -> [VoidedChange] { storage.voided.filter { $0.document == document } }
+
+    func setVoided(_ change: VoidedChange) {
+        removeVoided(document: change.document, actor: change.actor)
+        storage.voided.append(change)
+    }
+
+    func removeVoided(document: StateDigest, actor: ActorID) {
+        storage.voided.removeAll { $0.document == document && $0.actor == actor }
     }
 }

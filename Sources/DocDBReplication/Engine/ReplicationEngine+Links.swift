@@ -44,6 +44,7 @@ extension ReplicationEngine {
         hello.actors = environment.ownActors().suffix(SyncLimits.helloActorCount)
         var options = SessionConfiguration(isInitiator: link.info.isInitiator, hello: hello)
         options.disabledRules = environment.disabledRules
+        options.voidsRefused = environment.authenticator.ownRights.isHub
         let session = Session(
             configuration: options, replica: replica, authenticator: environment.authenticator)
         let inbox = LinkInbox { [weak self] in self?.enqueue { $0.takeInbox(number) } }

@@ -20,7 +20,7 @@ package final class Store: Sendable {
     private let isClosed = Atomic<Bool>(false)
 
     /// The version of the format that this code writes; `user_version` in the database.
-    package static let formatVersion: Int64 = 2
+    package static let formatVersion: Int64 = 3
     /// What `application_id` in the database says: "DocD".
     static let applicationID: Int64 = 0x446F_6344
 

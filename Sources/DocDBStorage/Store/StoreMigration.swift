@@ -51,6 +51,7 @@ enum StoreMigration {
         do throws(DocDBError) {
             if version == 0 { try create(connection, options) }
             if version <= 1 { try addReplication(connection) }
+            if version <= 2 { try connection.execute(StoreSchema.voided) }
             try connection.execute("PRAGMA user_version = \(Store.formatVersion)")
             try connection.execute("COMMIT; PRAGMA synchronous = NORMAL")
         } catch {

@@ -204,4 +204,27 @@ package protocol ReplicaWriter: ReplicaReader {
     func setQuarantined(_ delta: QuarantinedDelta) throws -> QuarantinedDelta?
     func removeQuarantined(peer: Int64, _ reference: DocumentReference) throws
     func setDeferredEviction(_ reference: DocumentReference, _ isDeferred: Bool) throws
+
+    // What a hub has refused.
+
+    /// Whether any change is known to be voided.
+    var hasVoided: Bool { get throws }
+    func voided(_ document: StateDigest) throws -> [VoidedChange]
+    /// Notes a voided change, in place of an older one of its actor and document; the oldest goes where there are too many.
+    func setVoided(_ change: VoidedChange) throws
+    func removeVoided(document: StateDigest, actor: ActorID) throws
+}
+
+/// The newest change of an actor to a document that was refused.
+package struct VoidedChange: Hashable, Sendable {
+    /// A hash of collection and id.
+    package var document: StateDigest
+    package var actor: ActorID
+    package var time: HybridTime
+
+    package init(document: StateDigest, actor: ActorID, time: HybridTime) {
+        self.document = document
+        self.actor = actor
+        self.time = time
+    }
 }

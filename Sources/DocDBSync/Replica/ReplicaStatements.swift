@@ -12,6 +12,7 @@ final class ReplicaStatements {
         case apart, apartOne, apartCount, insertApart, removeApart
         case quarantine, quarantineOfPeer, quarantineTotal, oldestQuarantined, insertQuarantined, removeQuarantined
         case deferred, insertDeferred, removeDeferred
+        case hasVoided, voided, insertVoided, trimVoided, removeVoided
     }
 
     private unowned let connection: SQLiteConnection
@@ -132,6 +133,15 @@ extension ReplicaStatements.Query {
         case .deferred: "SELECT collection, key FROM deferred_evictions ORDER BY collection, key"
         case .insertDeferred: "INSERT OR IGNORE INTO deferred_evictions (collection, key) VALUES (?, ?)"
         case .removeDeferred: "DELETE FROM deferred_evictions WHERE collection = ? AND key = ?"
+        case .hasVoided: "SELECT 1 FROM voided LIMIT 1"
+        case .voided: "SELECT actor, time FROM voided WHERE document = ?"
+        case .insertVoided:
+            """
+            INSERT INTO voided (document, actor, time) VALUES (?, ?, ?)
+            ON CONFLICT (document, actor) DO UPDATE SET time = max(time, excluded.time)
+            """
+        case .trimVoided: "DELETE FROM voided WHERE ordinal <= (SELECT max(ordinal) FROM voided) - ?"
+        case .removeVoided: "DELETE FROM voided WHERE document = ? AND actor = ?"
         }
     }
 }

@@ -9,6 +9,9 @@ package final class StoreReplicaWriter: StoreReplicaReader, ReplicaWriter {
     /// Documents about which something was forgotten, so that their keys may be of no more use.
     private var released: Set<DocumentReference> = []
 
+    /// Whether there are voided changes, once that has been looked at.
+    var knownHasVoided: Bool?
+
     init(_ transaction: WriteTransaction) throws {
         self.transaction = transaction
         try super.init(transaction.context)

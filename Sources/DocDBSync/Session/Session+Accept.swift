@@ -40,11 +40,13 @@ extension Session {
         var conflicts: Set<ActorID> = []
         guard try join(document, into: &new, &conflicts, &result) else { return .baseMissing }
         let isChanged = !conflicts.isEmpty || !Self.haveSameVectors(old, new)
-        if isChanged, let code = refusal(of: document, reference, old, oldBody, new, conflicts) {
+        if isChanged, let code = try refusal(of: document, reference, old, oldBody, new, conflicts, writer) {
             try refuse(document, reference, code, &result, writer)
+            try void(document, code, writer)
             if !isOn(.refuseWhole) { try storeVectors(document, old, reference, writer) }
             return .refused(code)
         }
+        if apart.here[reference]?.code == .denied { try settleVoided(document, writer) }
         try settleHere(reference, &result.effects, writer)
         if isChanged {
             try store(new, document, reference, wasStored: wasStored, &result, writer)
@@ -82,14 +84,15 @@ extension Session {
     /// Judges a change by its net effect: what was here before, and what would be after (R19).
     private func refusal(
         of document: IncomingDocument, _ reference: DocumentReference, _ old: DocumentState, _ oldBody: [UInt8]?,
-        _ new: DocumentState, _ conflicts: Set<ActorID>
-    ) -> RefusalCode? {
+        _ new: DocumentState, _ conflicts: Set<ActorID>, _ writer: any ReplicaWriter
+    ) throws -> RefusalCode? {
         guard
             gate.mayBring(
                 seen: document.seen, deleted: document.deleted, toSeen: old.seen, deleted: old.deleted,
                 ownActors: actors.proven),
             gate.mayRewrite(conflicts, ownActors: actors.proven)
         else { return .relay }
+        if try isVoided(document, old, writer) { return .denied }
         if gate.mayWriteEverything { return nil }
         let tested = gate.writable.testedFields(reference.collection, document.name.collection)
         guard ![old, new].contains(where: { $0.hasUnknowns(in: tested, names: replica.names) }) else { return .denied }

@@ -135,7 +135,7 @@ extension Session {
                 || gate.mayBring(
                     seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector(),
                     ownActors: actors.proven),
-            stamp.actor != result.ownActor
+            stamp.actor != result.ownActor, try !isVoided(document, DocumentState(), writer)
         else { return false }
         let name = document.name
         let collection = try collection(name.collection, &result, writer)

@@ -22,6 +22,8 @@ package struct SessionConfiguration: Sendable {
     package var clockBoundNanoseconds = SyncLimits.clockBoundNanoseconds
     /// Whether dead documents drop their entries: the same as the store's own setting.
     package var forgetsDeleted = true
+    /// Whether changes that are refused to their authors are refused from whoever brings them: at a hub.
+    package var voidsRefused = false
     /// Rules of the protocol that are left out: for tests, which show that each rule is needed.
     package var disabledRules: Set<SyncRule> = []
 

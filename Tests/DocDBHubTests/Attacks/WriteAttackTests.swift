@@ -159,8 +159,34 @@ struct WriteAttackTests {
         let relay = try WirePeer(try hub.authenticator("relay", write: mine, isRelay: true))
         try await relay.establish(hub.syncURL)
         #expect(try await relay.outcome(forged) == .denied)
+        // Not even from who may write all of it, and is trusted with others' changes.
+        let trusted = try WirePeer(try hub.authenticator("trusted", isRelay: true))
+        try await trusted.establish(hub.syncURL)
+        #expect(try await trusted.outcome(forged) == .denied)
         #expect(try hub.hubDocuments == before)
         try await hub.expectHonestService(bob, unchanged: before)
         try bob.close()
+    }
+
+    @Test("A document whose creation was refused comes from nobody, until its author makes what it may")
+    func voidedCreation() async throws {
+        let hub = try AttackHub()
+        let mallory = try WirePeer(try hub.authenticator("mallory", write: ["cars": "owner == $user.id"]))
+        try await mallory.establish(hub.syncURL)
+        let actor = try mallory.actor
+        let forged = try forger.state(["owner": "test|bob"], by: actor)
+        #expect(try await mallory.outcome(forger.content("m1", forged)) == .denied)
+        let trusted = try WirePeer(try hub.authenticator("trusted", isRelay: true))
+        try await trusted.establish(hub.syncURL)
+        #expect(try await trusted.outcome(forger.content("m1", forged)) == .denied)
+        // What has nothing to do with it is taken from the same peer.
+        let other = try forger.state(["owner": "test|bob"], by: actor)
+        #expect(try await trusted.outcome(forger.content("m2", other)) == nil)
+        #expect(try Set(hub.hubDocuments.keys) == ["m2"])
+        let mended = try forger.state(["owner": "test|mallory"], by: actor)
+        #expect(try await mallory.outcome(forger.content("m1", mended)) == nil)
+        try await eventually { try hub.hubDocuments["m1"] != nil }
+        // Now it is known, and from whom it comes makes no difference.
+        #expect(try await trusted.outcome(forger.content("m1", mended)) == nil)
     }
 }

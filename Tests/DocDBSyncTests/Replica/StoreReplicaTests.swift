@@ -56,6 +56,44 @@ struct StoreReplicaTests {
         #expect(try replica.findings().isEmpty)
     }
 
+    @Test(
+        "remembers refused changes over restarts, the newest of each actor and document, also where the store was older"
+    )
+    func voided() throws {
+        let place = ReplicaPlace()
+        var replica = try place.open()
+        try replica.store.close()
+        // As version 2 left it.
+        do {
+            let connection = try SQLiteConnection(
+                path: place.path + "/store.sqlite", mode: .readWrite, busyTimeoutMilliseconds: 1_000)
+            try connection.execute("DROP TABLE voided; PRAGMA user_version = 2")
+        }
+        replica = try place.open()
+        let (car, other) = (StateDigest(high: 1, low: 2), StateDigest(high: 1, low: 3))
+        func change(_ document: StateDigest, _ number: UInt64, _ time: UInt64) -> VoidedChange {
+            VoidedChange(document: document, actor: actor(number), time: HybridTime(rawValue: time))
+        }
+        try replica.write { writer in
+            #expect(try !writer.hasVoided)
+            for change in [change(car, 7, 20), change(car, 7, 10), change(car, 8, 5), change(other, 7, 30)] {
+                try writer.setVoided(change)
+            }
+            #expect(try writer.hasVoided)
+        }
+        try replica.store.close()
+        replica = try place.open()
+        try replica.write { writer in
+            #expect(try writer.hasVoided)
+            #expect(try Set(writer.voided(car)) == [change(car, 7, 20), change(car, 8, 5)])
+            try writer.removeVoided(document: car, actor: actor(7))
+            #expect(try writer.voided(car) == [change(car, 8, 5)])
+            #expect(try writer.voided(other) == [change(other, 7, 30)])
+        }
+        #expect(try replica.read { $0.sequence } == 0)
+        #expect(try replica.findings().isEmpty)
+    }
+
     @Test("takes neither a record nor a number for facts about peers, nor for a state that it has")
     func costsNoNumber() throws {
         let replica = try ReplicaPlace().open()
