@@ -184,7 +184,11 @@ package final class Hub: Sendable {
         guard keys.appID == authenticator.appID, peerKey.pair.publicKey == authenticator.pair.publicKey else {
             return log.note(.error, "the keys are another hub's; they count from the next start on")
         }
-        read.withLock { $0.keys = keys }
+        // A revocation that was signed with a key unknown until now may have been passed over.
+        read.withLock { read in
+            read.keys = keys
+            read.revocationsStamp = nil
+        }
         let news = authenticator.learn(notices: keys.keys.map(\.certificate.text), now: now)
         try authenticator.present(hub: peerKey.certificate, now: now)
         login.use(keys)
