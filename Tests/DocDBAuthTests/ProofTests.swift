@@ -5,11 +5,9 @@ import Testing
 @Suite("Proofs and peer keys")
 struct ProofTests {
     private let world: GrantWorld
-    private let secret: SharedKey
 
     init() throws {
         world = try GrantWorld()
-        secret = try SharedKey((100..<132).map { UInt8($0) })
     }
 
     private struct Parts {
@@ -39,16 +37,13 @@ struct ProofTests {
         let transcript = try parts().transcript()
         #expect(try transcript.sign(as: .initiator, with: world.peer) == TokenVectors.initiatorProof.hexadecimalBytes)
         #expect(try transcript.sign(as: .responder, with: world.hub) == TokenVectors.responderProof.hexadecimalBytes)
-        #expect(transcript.hmac(as: .initiator, key: secret) == TokenVectors.initiatorHMAC.hexadecimalBytes)
         try transcript.verify(TokenVectors.initiatorProof.hexadecimalBytes, from: .initiator)
         try transcript.verify(TokenVectors.responderProof.hexadecimalBytes, from: .responder)
-        try transcript.verify(hmac: TokenVectors.initiatorHMAC.hexadecimalBytes, from: .initiator, key: secret)
     }
 
     @Test("a proof is worth nothing where any part of the session differs")
     func differences() throws {
         let signature = TokenVectors.initiatorProof.hexadecimalBytes
-        let mac = TokenVectors.initiatorHMAC.hexadecimalBytes
         let changes: [(inout Parts) -> Void] = [
             { $0.appID = "cars-apq" }, { $0.initiator.nonce[31] ^= 1 }, { $0.responder.nonce[0] ^= 1 },
             { $0.initiator.hello[3] ^= 1 }, { $0.responder.hello.removeLast() }, { $0.responder.hello.append(0) },
@@ -67,8 +62,6 @@ struct ProofTests {
             change(&parts)
             let transcript = try parts.transcript()
             #expect(outcome { try transcript.verify(signature, from: .initiator) } == Outcome(.proofFailed), "\(index)")
-            #expect(
-                outcome { try transcript.verify(hmac: mac, from: .initiator, key: secret) } == Outcome(.proofFailed))
         }
     }
 
@@ -77,11 +70,6 @@ struct ProofTests {
         let transcript = try parts().transcript()
         let signature = TokenVectors.initiatorProof.hexadecimalBytes
         #expect(outcome { try transcript.verify(signature, from: .responder) } == Outcome(.proofFailed))
-        #expect(
-            outcome {
-                try transcript.verify(hmac: TokenVectors.initiatorHMAC.hexadecimalBytes, from: .responder, key: secret)
-            }
-                == Outcome(.proofFailed))
         var swapped = parts()
         (swapped.initiator, swapped.responder) = (swapped.responder, swapped.initiator)
         #expect(outcome { try swapped.transcript().verify(signature, from: .responder) } == Outcome(.proofFailed))
@@ -94,17 +82,12 @@ struct ProofTests {
         let signature = TokenVectors.initiatorProof.hexadecimalBytes
         for bad in [[], [0], Array(signature.dropLast()), signature + [0], [UInt8](repeating: 0, count: 64)] {
             #expect(outcome { try transcript.verify(bad, from: .initiator) } == Outcome(.proofFailed))
-            #expect(
-                outcome { try transcript.verify(hmac: bad, from: .initiator, key: secret) } == Outcome(.proofFailed))
         }
         for place in signature.indices {
             var changed = signature
             changed[place] ^= 1 << UInt8(place % 8)
             #expect(outcome { try transcript.verify(changed, from: .initiator) } == Outcome(.proofFailed))
         }
-        let other = try SharedKey([1] + [UInt8](repeating: 2, count: 31))
-        let mac = TokenVectors.initiatorHMAC.hexadecimalBytes
-        #expect(outcome { try transcript.verify(hmac: mac, from: .initiator, key: other) } == Outcome(.proofFailed))
     }
 
     @Test("reflections and impossible sizes are refused")
@@ -192,13 +175,5 @@ struct ProofTests {
         #expect(try PeerKeyPair.generate().publicKey != first.publicKey)
         storage.bytes = [0]
         #expect(outcome { try PeerKeyPair.loadOrGenerate(in: storage) } == Outcome(.invalidKey))
-    }
-
-    @Test("short and monotonous shared keys are refused")
-    func sharedKeys() {
-        for bad in [[], [UInt8](repeating: 0, count: 32), (0..<31).map { UInt8($0) }] {
-            #expect(outcome { try SharedKey(bad) } == Outcome(.invalidKey))
-        }
-        #expect("\(secret)" == "SharedKey")
     }
 }

@@ -211,9 +211,6 @@ enum TokenVectors {
         b831236f7e8b321b7d4afbe30fb404ae15dec63f965e8fa93ed6e1f1693d56b708c1e663cdefa0a5e97044eea1bd8a3c8247\#
         8ec07636b476a3e272ac17e4090e
         """#
-    static let initiatorHMAC = #"""
-        519b4dd46ff669b689d0192afc6cfb582abe904b4a73f7afe07bed53d68f6c33
-        """#
     static let loginProof = #"""
         b5660f2616c17cef011363302f0e539520b6eb1bf38d4dfc3a68e31853bbafc67a56aa95c740169def5e7b95b867010d9ac8\#
         3dd76985934af2fda94aab9e4a05

@@ -145,7 +145,6 @@ common = framed(b"cars-app", ed_bytes(peer), nonces[0], hellos[0], grant_hash, e
 label = framed(b"docdb-session-proof-1")
 v["initiatorProof"] = peer.sign(label + b"\x01" + common).hex()
 v["responderProof"] = hub.sign(label + b"\x02" + common).hex()
-v["initiatorHMAC"] = hmac.new(secret, label + b"\x01" + common, hashlib.sha256).hexdigest()
 v["loginProof"] = peer.sign(framed(b"docdb-login-proof-1", b"cars-app", nonces[1], ed_bytes(peer), b"auth",
                                    hashlib.sha256(b"token").digest(), bytes([7] * 32))).hex()
 v["actor"] = hashlib.sha256(ed_bytes(peer) + nonces[0]).hexdigest()[:32]

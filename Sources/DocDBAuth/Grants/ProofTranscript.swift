@@ -84,42 +84,11 @@ package struct ProofTranscript: Sendable {
         }
     }
 
-    /// The proof of the shared-key identity, made beside the signature: HMAC-SHA256, 32 bytes.
-    package func hmac(as role: Role, key: SharedKey) -> [UInt8] { Digest.hmac(bytes(role), key: key.bytes) }
-
-    /// Verifies the other side's proof of the shared key.
-    ///
-    /// - Throws: `proofFailed`.
-    package func verify(hmac: [UInt8], from role: Role, key: SharedKey) throws(DocDBError) {
-        guard Digest.areEqual(Digest.hmac(bytes(role), key: key.bytes), hmac) else {
-            throw DocDBError(.proofFailed, "the peer does not have the same shared key")
-        }
-    }
-
     /// A part with its length as four bytes, the highest first.
     static func framed(_ part: [UInt8]) -> [UInt8] {
         let count = UInt32(clamping: part.count)
         return (0..<4).map { UInt8(truncatingIfNeeded: count >> UInt32(24 - 8 * $0)) } + part
     }
-}
-
-/// The key of the shared-key identity.
-package struct SharedKey: Sendable, CustomStringConvertible {
-    let bytes: [UInt8]
-
-    /// - Throws: `invalidKey` for fewer than 32 bytes, or bytes that are all the same.
-    package init(_ bytes: [UInt8]) throws(DocDBError) {
-        guard bytes.count >= AuthenticationLimits.secretByteCount, Set(bytes).count > 1 else {
-            throw DocDBError(
-                .invalidKey,
-                "a shared key has at least \(AuthenticationLimits.secretByteCount) random bytes, such as of 'openssl rand 32'"
-            )
-        }
-        self.bytes = bytes
-    }
-
-    /// Says nothing of the key.
-    package var description: String { "SharedKey" }
 }
 
 /// What a peer signs when it logs in, so that the grant is bound to a key that it holds.
