@@ -108,7 +108,7 @@ package final class Hub: Sendable {
                 options.identity = TLSIdentity(certificateFile: certificate, keyFile: key)
             }
             options.allowedOrigins = configuration.allowedOrigins
-            options.allowedHosts = configuration.allowedHosts
+            options.allowedHosts = configuration.allowedHosts(at: address)
             options.requestBodyByteCount = LoginRequest.byteLimit
             options.requestHandler = { service.answer($0, $1) }
             return transport.listener(options)

@@ -63,6 +63,13 @@ package struct HubConfiguration: Sendable {
         name = members["name"]?.stringValue ?? "hub"
     }
 
+    /// The names by which clients may call a hub that listens at an address. On this machine alone they are its own unless
+    /// others are listed, lest a page in a browser here reaches the hub by a name of its own that leads here.
+    package func allowedHosts(at address: ReplicationConfiguration.ListenAddress) -> [String] {
+        guard allowedHosts.isEmpty, address.isLoopback else { return allowedHosts }
+        return Array(Set(["localhost", "127.0.0.1", "::1", address.host])).sorted()
+    }
+
     private static func address(_ value: Value?) throws(DocDBError) -> ReplicationConfiguration.ListenAddress? {
         guard let value else { return nil }
         // A port alone is one of this machine alone.

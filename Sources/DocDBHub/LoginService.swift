@@ -86,17 +86,26 @@ package final class LoginService: Sendable {
         let http = http
         let answer = try await provider.answer(
             token: login.token, appID: configuration.appID, now: now,
-            send: { request in
-                let response = try await http.send(
-                    HTTPClientRequest(url: request.url, method: "POST", headers: request.headers, body: request.body),
-                    limits: HTTPClientLimits(
-                        responseByteCount: request.byteLimit, timeoutSeconds: Double(request.timeout)))
-                return (response.status, response.body)
-            })
+            send: { try await Self.send($0, http) })
         switch answer {
         case .refused(let refusal):
             return (.refused(LoginAnswer.Refused(refusal)), .refused(refusal.error))
         case .accepted(let identity): return try issue(identity, provider, login.peer)
+        }
+    }
+
+    /// Asks a webhook. An answer that is too large is one, which is not asked for again.
+    private static func send(
+        _ request: WebhookProvider.Request, _ http: any HTTPFetching
+    ) async throws -> (status: Int, body: [UInt8]) {
+        do {
+            let response = try await http.send(
+                HTTPClientRequest(url: request.url, method: "POST", headers: request.headers, body: request.body),
+                limits: HTTPClientLimits(
+                    responseByteCount: request.byteLimit, timeoutSeconds: Double(request.timeout)))
+            return (response.status, response.body)
+        } catch  where error.code == .limitReached {
+            return (200, [UInt8](repeating: 0, count: request.byteLimit + 1))
         }
     }
 

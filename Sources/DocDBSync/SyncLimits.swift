@@ -38,6 +38,8 @@ package enum SyncLimits {
     package static let helloActorCount = 64
     /// The most interests that a peer announces, its own and those it relays.
     package static let announcedInterestCount = 1024
+    /// The most predicates that a peer asks by, over all interests and collections.
+    package static let interestPredicateCount = 4_096
     /// The most collections of one interest.
     package static let interestCollectionCount = 16_384
     /// The most bytes of one predicate.

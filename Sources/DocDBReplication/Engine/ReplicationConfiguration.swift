@@ -40,6 +40,8 @@ package struct ReplicationConfiguration: Hashable, Sendable {
     package var name = ""
     package var operatingSystem = ReplicationConfiguration.thisOperatingSystem
     package var softwareVersion = ReplicationConfiguration.thisSoftwareVersion
+    /// Bytes that wait to be sent to a peer that does not take them, before it is given up.
+    package var outboxByteCount = ReplicationLimits.outboxByteCount
     /// The most links that others may have opened to this peer at once.
     package var connectionLimit = ReplicationLimits.connectionCount
 
@@ -102,8 +104,10 @@ package enum ReplicationLimits {
     package static let connectionCount = 4_096
     /// Bytes that wait in one link's inbox before it stops receiving.
     package static let inboxByteCount = 4 * 1024 * 1024
-    /// Bytes that wait to be sent to a peer that does not take them, before it is given up: more than a session sends ahead.
+    /// What may wait to be sent to a peer, unless configured: more than a session sends ahead.
     package static let outboxByteCount = 32 * 1024 * 1024
+    /// Bytes of subscriptions' predicates up to which they are not looked at together when one is added.
+    package static let checkedUnionByteCount = 4 * 1024
     /// Peers whose status is kept after their link has closed.
     package static let rememberedPeerCount = 1_024
     /// Hops that an interest travels.

@@ -10,6 +10,7 @@ extension ReplicationEngine {
     /// Commits from now on are watched for documents that leave it.
     package func subscribe(collection: String, filter: Filter, policy: LeavingPolicy) throws -> UInt64 {
         let predicate = filter.description
+        try checkUnion(collection, predicate)
         let id = lifecycle.withLock { state -> UInt64 in
             let id = state.nextSubscription
             state.nextSubscription += 1
@@ -28,6 +29,29 @@ extension ReplicationEngine {
         published.withLock { $0.subscriptions = subscriptionStatuses($0.subscriptions) }
         enqueue { $0.subscriptionsChanged() }
         return id
+    }
+
+    /// Checks that the subscriptions, with one more, can be put as one predicate for each collection.
+    ///
+    /// - Throws: `.limitReached`.
+    private func checkUnion(_ collection: String, _ predicate: String) throws(DocDBError) {
+        var elements = subscriptions.map { Interest.Element(collection: $0.collection, predicate: $0.predicate) }
+        elements.append(Interest.Element(collection: collection, predicate: predicate))
+        // Whatever is short has few parts.
+        let byteCount = elements.reduce(0) { $0 + $1.predicate.utf8.count }
+        guard byteCount > ReplicationLimits.checkedUnionByteCount || elements.count > SyncLimits.interestPredicateCount
+        else { return }
+        do {
+            guard case .collections(let union) = try Interest.union([.collections(elements)]),
+                union.count <= SyncLimits.interestPredicateCount
+            else { throw DocDBError(.limitReached, "") }
+            // What this peer cannot read, no other can.
+            for element in union { _ = try Filter.parse(element.predicate) }
+        } catch {
+            throw DocDBError(
+                .limitReached,
+                "the subscriptions have too many parts together; cancel some, or subscribe to what includes them")
+        }
     }
 
     /// Ends a subscription; what it brought stays.

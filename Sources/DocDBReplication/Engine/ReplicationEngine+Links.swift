@@ -84,8 +84,8 @@ extension ReplicationEngine {
         connection.link.send(frame)
         traffic.countSent(frame.count)
         connection.unconfirmedByteCount += frame.count
-        if connection.unconfirmedByteCount > ReplicationLimits.outboxByteCount,
-            connection.link.queuedByteCount > ReplicationLimits.outboxByteCount
+        if connection.unconfirmedByteCount > configuration.outboxByteCount,
+            connection.link.queuedByteCount > configuration.outboxByteCount
         {
             connection.unconfirmedByteCount = 0
             let message = "the peer does not take what it is sent; check its network, or update it"

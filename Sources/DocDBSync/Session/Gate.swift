@@ -34,6 +34,8 @@ struct Gate {
         collection: Int64, _ name: String
     ) -> Bool {
         if mayWriteEverything { return true }
+        // A deletion of what was never here has no document that could match: it takes some right to the collection.
+        if before == nil, after == nil { return !writable.hasNothing(of: name) }
         for case let body? in [before, after]
         where !writable.matches(body: body, id: id, collection: collection, name) { return false }
         return true

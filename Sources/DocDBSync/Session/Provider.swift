@@ -4,6 +4,9 @@ import DocDBCore
 struct Provider {
     /// The number of the interest that is answered; zero before the first.
     var number: UInt64 = 0
+    /// An interest that waits, as the peer has changed it too often of late, and how often it may.
+    var asked: InterestMessage?
+    var pace = InterestPace()
     /// The union of what the peer announced.
     var interest = Interest.nothing
     /// The interest AND what the peer may read.
@@ -63,6 +66,30 @@ struct Provider {
     var unstatedCount: UInt64 = 0
     /// The newest commit known to be on the disk itself.
     var synchronized: Int64 = 0
+}
+
+/// How often a peer's changed interest is taken up: many times at once, and then twice a second.
+struct InterestPace {
+    private var turns = SyncLimits.interestBurstCount
+    private var filled: UInt64 = 0
+
+    /// When there is a turn again.
+    var nextNanoseconds: UInt64 { turns > 0 ? 0 : filled &+ SyncLimits.interestPaceNanoseconds }
+
+    /// Takes one turn, if there is one.
+    mutating func take(at now: UInt64) -> Bool {
+        let gained = now > filled ? (now - filled) / SyncLimits.interestPaceNanoseconds : 0
+        if gained >= UInt64(SyncLimits.interestBurstCount - turns) {
+            turns = SyncLimits.interestBurstCount
+            filled = now
+        } else {
+            turns += Int(gained)
+            filled += gained * SyncLimits.interestPaceNanoseconds
+        }
+        guard turns > 0 else { return false }
+        turns -= 1
+        return true
+    }
 }
 
 /// The documents of a snapshot that is sent from one moment, or in chunks from several.

@@ -3,9 +3,24 @@ import DocDBCore
 extension Session {
     /// The peer asks: its interest, from where, and what it knows.
     func receive(_ message: InterestMessage) throws {
-        guard message.number > provider.number else {
+        guard message.number > (provider.asked?.number ?? provider.number) else {
             throw SessionFailure.protocolError("interests are numbered upwards")
         }
+        guard message.predicateCount <= SyncLimits.interestPredicateCount else {
+            throw SessionFailure(
+                CloseCode.limitReached,
+                "the peer asks by more than \(SyncLimits.interestPredicateCount) predicates; subscribe to fewer, wider ones"
+            )
+        }
+        provider.asked = message
+        try takeUpInterest()
+    }
+
+    /// Begins to answer the newest interest: at once, or, where the peer changes it without end, a little later, and then only
+    /// the one that stands. What answers an older one meanwhile is dropped by the peer.
+    func takeUpInterest() throws {
+        guard let message = provider.asked, provider.pace.take(at: time.monotonicNanoseconds) else { return }
+        provider.asked = nil
         provider.number = message.number
         // What answered an earlier interest is acknowledged before a new one comes, or never.
         provider.flights = [:]

@@ -34,6 +34,7 @@ extension Session {
                 sendNow(.ping)
             }
             try retryQuarantine()
+            try takeUpInterest()
             try stateTotalIfQuiet()
         }
     }
@@ -72,6 +73,7 @@ extension Session {
                 timers.lastReceived
                 &+ (timers.isAwaitingPong ? SyncLimits.silenceNanoseconds : SyncLimits.keepaliveNanoseconds)
             if owesTotal { earliest = min(earliest, timers.lastFact &+ SyncLimits.quietNanoseconds) }
+            if provider.asked != nil { earliest = min(earliest, provider.pace.nextNanoseconds) }
             if let time = apart.quarantined.values.min() {
                 earliest = min(earliest, wake(for: time))
             }

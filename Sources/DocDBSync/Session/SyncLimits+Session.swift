@@ -42,6 +42,9 @@ extension SyncLimits {
     package static let creditByteCount: Int64 = 1024 * 1024
     /// How many bytes may wait at a link before document frames are held back.
     package static let linkBacklogByteCount = 512 * 1024
+    /// How often in a row a peer may change its interest, and after how long there is one more time, in nanoseconds.
+    package static let interestBurstCount = 128
+    package static let interestPaceNanoseconds: UInt64 = 500_000_000
     /// How often a peer may ask for this side's grant in one session.
     package static let grantRequestCount = 4
     /// How many frames of a peer wait until its grant is here.

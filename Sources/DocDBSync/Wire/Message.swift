@@ -95,6 +95,13 @@ package struct InterestMessage: Sendable {
     /// Documents up to the cursor that were not joined.
     package var apart: [DocumentOutcome] = []
 
+    /// The predicates of all interests together.
+    package var predicateCount: Int {
+        origins.reduce(0) { count, origin in
+            if case .collections(let elements) = origin.interest { count + elements.count } else { count }
+        }
+    }
+
     package init() {}
 }
 

@@ -35,6 +35,9 @@ final class ManualClock: Sendable {
         for executor in executors { executor.runDue() }
     }
 
+    /// Lets the wall clock go on while the device sleeps: the monotonic clock and all timers stand still.
+    func suspend(seconds: UInt64) { state.withLock { $0.wall += seconds * 1_000_000_000 } }
+
     /// Sets the wall clock back, as somebody may who has the device.
     func setBack(seconds: UInt64) { state.withLock { $0.wall -= seconds * 1_000_000_000 } }
 }
