@@ -44,6 +44,10 @@ package enum SyncLimits {
     package static let interestCollectionCount = 16_384
     /// The most bytes of one predicate.
     package static let predicateByteCount = 64 * 1024
+    /// The most steps of a predicate on one document where a peer asks by it; one that needs more does not match.
+    package static let predicateStepCount = 1 << 16
+    /// The fewest documents, and more than half of all, on which that must be so for the session to end.
+    package static let exhaustedMatchCount = 16
     /// The most documents whose vectors an `interest` gives.
     package static let haveCount = 65_536
     /// The most documents that a message names as not joined.

@@ -84,7 +84,7 @@ struct HubTests {
 
     @Test("An expired grant stops replication and not local work; a new login resumes it")
     func expiry() async throws {
-        let hub = try HubFixture(aliceSeconds: 2)
+        let hub = try HubFixture(aliceSeconds: 10)
         let delegate = RecordingDelegate()
         let alice = try hub.open("alice", delegate)
         try alice.sync.start()

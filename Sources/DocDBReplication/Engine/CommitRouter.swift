@@ -74,7 +74,7 @@ package final class CommitRouter: CommitObserver {
     private let schedule: @Sendable () -> Void
 
     package init(replica: any Replica, schedule: @escaping @Sendable () -> Void) {
-        state = Lock(State(matcher: QueryMatcher(names: replica.names)))
+        state = Lock(State(matcher: QueryMatcher(names: replica.names, stepCount: SyncLimits.predicateStepCount)))
         self.replica = replica
         self.schedule = schedule
     }

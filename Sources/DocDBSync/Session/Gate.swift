@@ -1,4 +1,5 @@
 import DocDBCore
+import DocDBQuery
 
 /// What one peer may read and write here: every document sent and every change received passes through it.
 struct Gate {
@@ -9,8 +10,10 @@ struct Gate {
 
     init(_ rights: PeerRights, names: FieldNames) throws(DocDBError) {
         self.rights = rights
-        readable = try ScopeFilter(.everything, permitted: rights.read, names: names)
-        writable = try ScopeFilter(.everything, permitted: rights.write, names: names)
+        // Permissions come from the hub, which may want more of a document than a peer may ask.
+        let stepCount = QueryLimits.evaluationStepCount
+        readable = try ScopeFilter(.everything, permitted: rights.read, names: names, stepCount: stepCount)
+        writable = try ScopeFilter(.everything, permitted: rights.write, names: names, stepCount: stepCount)
     }
 
     func refresh() {

@@ -17,18 +17,39 @@ package final class ScopeFilter {
     private let wanted: ParsedInterest
     private let permitted: ParsedInterest
     private let names: FieldNames
+    private let stepCount: Int
     /// By number of the collection; filled as collections are met.
     private var entries: [Int64: Entry] = [:]
     private var last: (number: Int64, entry: Entry)?
     /// The top-level fields that the permission tests, by number of the collection.
     private var tested: [Int64: [String]] = [:]
 
+    /// - Parameter stepCount: the most steps of a match on one document.
     /// - Throws: `DocDBError.invalidPredicate`.
-    package init(_ interest: Interest, permitted: Interest, names: FieldNames) throws(DocDBError) {
+    package init(
+        _ interest: Interest, permitted: Interest, names: FieldNames, stepCount: Int = SyncLimits.predicateStepCount
+    ) throws(DocDBError) {
+        self.stepCount = stepCount
         wanted = try ParsedInterest(interest)
         self.permitted = try ParsedInterest(permitted)
         isEverything = interest == .everything && permitted == .everything
         self.names = names
+    }
+
+    /// How many documents were judged in the reading of all that is under way, and on how many the steps did not suffice.
+    private var reading: (judged: Int, exhausted: Int)?
+
+    /// Whether the filters cost too much on most documents, whoever wrote those: then nothing matches for the rest of a reading.
+    var isTooCostly: Bool {
+        guard let reading else { return false }
+        return reading.exhausted >= SyncLimits.exhaustedMatchCount && reading.exhausted > reading.judged / 2
+    }
+
+    /// Begins or ends the counting of what a reading of all documents costs.
+    func count(_ isReading: Bool) { reading = isReading ? (0, 0) : nil }
+
+    private func makeEvaluator(_ filter: Filter) -> Evaluator {
+        Evaluator(filter, names: names, stepCount: stepCount)
     }
 
     /// Compiles filters anew whose names have been interned since.
@@ -36,7 +57,7 @@ package final class ScopeFilter {
         last = nil
         for (number, entry) in entries {
             if case .matching(let filter, let evaluator) = entry, evaluator.needsRecompile(names) {
-                entries[number] = .matching(filter, Evaluator(filter, names: names))
+                entries[number] = .matching(filter, makeEvaluator(filter))
             }
         }
     }
@@ -47,7 +68,7 @@ package final class ScopeFilter {
         if let known = entries[number] {
             entry = known
         } else if let filter = filter(name) {
-            entry = filter == .everything ? .everything : .matching(filter, Evaluator(filter, names: names))
+            entry = filter == .everything ? .everything : .matching(filter, makeEvaluator(filter))
         } else {
             entry = .nothing
         }
@@ -100,8 +121,13 @@ package final class ScopeFilter {
         case .nothing: return false
         case .everything: return true
         case .matching(_, let evaluator):
-            guard let body else { return false }
-            return evaluator.matches(body: body, id: id)
+            guard let body, !isTooCostly else { return false }
+            let isMatch = evaluator.matches(body: body, id: id)
+            if reading != nil {
+                reading?.judged += 1
+                if evaluator.didExhaustLimits { reading?.exhausted += 1 }
+            }
+            return isMatch
         }
     }
 

@@ -114,10 +114,18 @@ extension Session {
             sequence = reader.sequence
             try synchronize(through: sequence)
             scope.refresh()
+            scope.count(true)
+            defer { scope.count(false) }
             try forEachMatch(scope, reader) { document, digest in
                 set.append(digest, document.reference)
                 total.count += 1
                 total.sum.add(digest)
+            }
+            // All others wait meanwhile.
+            guard !scope.isTooCostly else {
+                throw SessionFailure(
+                    CloseCode.limitReached,
+                    "what the peer asks for takes too long to find; subscribe by a simpler predicate")
             }
         }
         provider.sent = nil

@@ -50,6 +50,8 @@ struct WriteAttackTests {
             ),
             ("nobody's name", try forger.content("b4", forger.state(["price": 666], by: ActorID(high: 1, low: 2)))),
         ]
+        // Nor does it help to claim the actor: its nonce would have to come from her key.
+        mallory.say(.actors([Hello.OwnedActor(actor: victim, nonce: [UInt8](repeating: 1, count: 16))]))
         let before = try hub.hubDocuments
         for (name, content) in lies { #expect(try await mallory.outcome(content) == .relay, "\(name)") }
         #expect(try hub.hubDocuments == before)
