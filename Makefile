@@ -1,4 +1,4 @@
-.PHONY: help setup build release test simulate crash sanitize demo bench docs lint format clean
+.PHONY: help setup build release test simulate crash fuzz sanitize demo bench docs lint format clean
 
 FILE ?=
 ARGUMENTS ?=
@@ -39,6 +39,13 @@ ROUNDS ?= 300
 
 crash: setup ## Kill a writing process ROUNDS=n times and check its store each time; SEED=7
 	Scripts/crash-loop $(ROUNDS) $(SEED)
+
+# SECONDS for each target; TARGET chooses one, or some in quotes. Scripts/fuzz says more.
+SECONDS ?= 60
+TARGET ?=
+
+fuzz: setup ## Fuzz each target for SECONDS=n under the address sanitizer; TARGET=session
+	Scripts/fuzz $(SECONDS) $(TARGET)
 
 # The suites in which threads meet; TESTS=. runs all.
 TESTS ?= Live|Observ|GroupCommit|SnapshotTests|StoreLock|ReadOnly|Backup|FailedCommit|Sync[A-Z]|ReplicationTests|TransportTests

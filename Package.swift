@@ -128,6 +128,13 @@ let package = Package(
 
         // Tests, one target a layer, and what several of them need.
         .target(
+            name: "SyncModel", dependencies: ["DocDBSync", "DocDBQuery", "DocDBCore"], path: "Tests/SyncModel",
+            swiftSettings: settings),
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["SyncModel", "DocDBSync", "DocDBAuth", "DocDBStorage", "DocDBQuery", "DocDBCore"],
+            path: "Tests/Fuzzing/Targets", swiftSettings: settings),
+        .target(
             name: "TestSupport", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"], path: "Tests/Support",
             swiftSettings: settings),
         .testTarget(name: "DocDBCoreTests", dependencies: ["DocDBCore", "CCrypto"], swiftSettings: settings),
@@ -148,7 +155,7 @@ let package = Package(
         .testTarget(
             name: "DocDBSyncTests",
             dependencies: [
-                "DocDBSync", "DocDBReplication", "DocDBAuth", "DocDBStorage", "DocDBQuery", "DocDBCore",
+                "SyncModel", "DocDBSync", "DocDBReplication", "DocDBAuth", "DocDBStorage", "DocDBQuery", "DocDBCore",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -176,6 +183,16 @@ let package = Package(
         // Runs the programs cars and docdb-hub, which are built beside it.
         .testTarget(name: "CarsTests", dependencies: ["DocDB"], swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),
+        .testTarget(
+            name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzzing/Replay",
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The fuzzer links only with libFuzzer, so that it is there only when asked for: see Scripts/fuzz.
+if Context.environment["DOCDB_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzzing/Main", swiftSettings: settings))
+}

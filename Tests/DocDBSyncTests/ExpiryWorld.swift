@@ -1,8 +1,9 @@
 import DocDBAuth
 import DocDBCore
-import DocDBStorage
 import DocDBReplication
+import DocDBStorage
 import DocDBSync
+import SyncModel
 
 /// A hub's keys and a user's grant of two seconds, made once for many runs.
 struct ExpiryKeys {

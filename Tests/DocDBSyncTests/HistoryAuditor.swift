@@ -1,6 +1,7 @@
 import DocDBCore
 import DocDBStorage
 import DocDBSync
+import SyncModel
 
 /// Checks histories from outside: against what was written, not against what sessions believe.
 struct HistoryAuditor {

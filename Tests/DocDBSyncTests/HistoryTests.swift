@@ -1,6 +1,7 @@
 import DocDBCore
 import DocDBSync
 import Foundation
+import SyncModel
 import Testing
 
 /// Random histories of real sessions over replicas in memory, as `protocol_model.py` runs them.

@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBSync
+import SyncModel
 
 extension HistoryWorld {
     /// Runs a whole history: random steps, then everything heals, then everyone reconnects once more.

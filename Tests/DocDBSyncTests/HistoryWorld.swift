@@ -1,6 +1,7 @@
 import DocDBCore
 import DocDBQuery
 import DocDBSync
+import SyncModel
 
 /// What a history has shown to be broken.
 struct HistoryViolation: Error, CustomStringConvertible {

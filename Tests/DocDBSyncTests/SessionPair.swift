@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBSync
+import SyncModel
 
 /// Two sessions and the frames between them, under a test's control.
 final class SessionPair {

@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBSync
+import SyncModel
 import Testing
 
 /// The counterexamples of DESIGN section 8 as scripts: each must hold, and must not hold without its rule.

@@ -31,7 +31,7 @@ extension DocumentState {
                         if left.base != right.base { return left.base < right.base ? -1 : 1 }
                         return left.actor == right.actor ? 0 : left.actor < right.actor ? -1 : 1
                     } isRewritten: {
-                        $0.time == $1.time && $0.sum != $1.sum
+                        $0.time == $1.time && !$0.sum.isIdentical(to: $1.sum)
                     }
             }
         }
@@ -71,7 +71,8 @@ extension DocumentState {
                         && CBOR.compare(mine[$0.payload], theirs[$1.payload]) == 0
                 }
                     && zip(tallies, other.tallies).allSatisfy {
-                        $0.base == $1.base && $0.actor == $1.actor && $0.time == $1.time && $0.sum == $1.sum
+                        $0.base == $1.base && $0.actor == $1.actor && $0.time == $1.time
+                            && $0.sum.isIdentical(to: $1.sum)
                             && CBOR.compare(mine[$0.path], theirs[$1.path]) == 0
                     }
                     && zip(unknowns, other.unknowns).allSatisfy {

@@ -83,7 +83,7 @@ extension DocumentState {
                 compare: { Self.compare($0, $1, arena) },
                 choose: { mine, theirs in
                     if mine.time != theirs.time { return mine.time < theirs.time ? theirs : mine }
-                    guard mine.sum != theirs.sum else { return mine }
+                    guard !mine.sum.isIdentical(to: theirs.sum) else { return mine }
                     onConflict(Stamp(time: mine.time, actor: mine.actor))
                     return Self.canonicalBytes(mine.sum).lexicographicallyPrecedes(Self.canonicalBytes(theirs.sum))
                         ? theirs : mine

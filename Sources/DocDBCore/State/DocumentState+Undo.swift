@@ -155,7 +155,7 @@ private struct UndoWriter {
             let after = order >= 0 ? new.tallies[j] : nil
             if order <= 0 { i += 1 }
             if order >= 0 { j += 1 }
-            if let before, let after, before.time == after.time, before.sum == after.sum { continue }
+            if let before, let after, before.time == after.time, before.sum.isIdentical(to: after.sum) { continue }
             guard let key = before ?? after else { continue }
             count += 1
             output.append(

@@ -21,6 +21,15 @@ package enum Number: Hashable, Sendable {
         return sum.isFinite ? .float(sum) : nil
     }
 
+    /// Tells whether two numbers have one encoding; zeros of either sign, which are equal, have two.
+    package func isIdentical(to other: Number) -> Bool {
+        switch (self, other) {
+        case (.int(let left), .int(let right)): left == right
+        case (.float(let left), .float(let right)): left.bitPattern == right.bitPattern
+        case (.int, .float), (.float, .int): false
+        }
+    }
+
     package var doubleValue: Double {
         switch self {
         case .int(let value): Double(value)

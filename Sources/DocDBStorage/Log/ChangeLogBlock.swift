@@ -1,13 +1,13 @@
 import CLZ4
-import DocDBCore
+package import DocDBCore
 
 /// Packing and unpacking of log rows: blocks of records in LZ4, checked by a checksum and a raw length.
-enum ChangeLogBlock {
+package enum ChangeLogBlock {
     /// LZ4 never shortens by more than this factor, so a longer raw length is a lie.
     private static let maximalRatio = 256
 
     /// Compresses `raw` into `output`; the codec says whether that made it shorter or it was stored as it is.
-    static func pack(_ raw: UnsafeRawBufferPointer, into output: inout ByteBuffer) -> ChangeLogFormat.Codec {
+    package static func pack(_ raw: UnsafeRawBufferPointer, into output: inout ByteBuffer) -> ChangeLogFormat.Codec {
         output.removeAll()
         let bound = Int(LZ4_compressBound(Int32(raw.count)))
         guard bound > 0 else {
@@ -27,7 +27,7 @@ enum ChangeLogBlock {
     }
 
     /// Checks a row's bytes and unpacks them into `output`.
-    static func unpack(
+    package static func unpack(
         _ data: UnsafeRawBufferPointer, codec: ChangeLogFormat.Codec, rawLength: Int64, checksum: Int64,
         into output: inout ByteBuffer
     ) throws(CBORError) {
@@ -40,7 +40,10 @@ enum ChangeLogBlock {
             guard data.count == length else { throw .malformed }
             output.append(data)
         case .lz4Block:
-            guard length <= data.count * maximalRatio, data.count <= Int(Int32.max) else { throw .malformed }
+            // A failure to decompress must not pass for no bytes.
+            guard length > 0, length <= data.count * maximalRatio, data.count <= Int(Int32.max) else {
+                throw .malformed
+            }
             let count = output.appendUninitialized(length) { destination in
                 max(
                     0,
@@ -55,7 +58,7 @@ enum ChangeLogBlock {
     }
 
     /// Calls `body` with each record of an unpacked row, in order.
-    static func forEachRecord(
+    package static func forEachRecord(
         _ raw: UnsafeRawBufferPointer, codec: ChangeLogFormat.Codec, first: Int64, last: Int64,
         _ body: (Int64, UnsafeRawBufferPointer) throws(DocDBError) -> Void
     ) throws(DocDBError) {

@@ -35,7 +35,7 @@ package enum ChangeLogFormat {
     static let peerLimit: Int64 = 1 << 48
 
     /// How the bytes of a log row are stored.
-    enum Codec: Int64 {
+    package enum Codec: Int64 {
         /// One record, not yet folded.
         case record = 0
         /// Records, each after its length, in one LZ4 block.

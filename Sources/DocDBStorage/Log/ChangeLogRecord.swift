@@ -73,7 +73,7 @@ extension ChangeLogRecord {
     /// Reads a record from its bytes.
     ///
     /// - Parameter insertionLimit: The most insertions that runs may tell of, so that damaged ones cannot exhaust memory.
-    init(sequence: Int64, bytes: UnsafeRawBufferPointer, insertionLimit: UInt64) throws(CBORError) {
+    package init(sequence: Int64, bytes: UnsafeRawBufferPointer, insertionLimit: UInt64) throws(CBORError) {
         var cursor = ByteCursor(bytes)
         let head = try Self.readHead(&cursor)
         var entries: [Entry] = []
@@ -166,7 +166,7 @@ extension ChangeLogRecord {
 
 extension ChangeLogRecord {
     /// Appends the record's bytes, the same as the builder made where nothing was changed.
-    func append(to output: inout ByteBuffer) {
+    package func append(to output: inout ByteBuffer) {
         var builder = ChangeLogRecordBuilder()
         builder.contentDelta = contentDelta
         for entry in entries {

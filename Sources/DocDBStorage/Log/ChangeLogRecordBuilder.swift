@@ -39,7 +39,7 @@ package struct ChangeLogRecordBuilder: ~Copyable {
         collection: Int64, key: Int64, stampIndex: Int, peer: Int64 = ChangeLogFormat.noPeer
     ) {
         entryCount += 1
-        if runCount > 0, self.collection == collection, key == runStart + runCount, self.stampIndex == stampIndex,
+        if runCount > 0, self.collection == collection, key == runStart &+ runCount, self.stampIndex == stampIndex,
             self.peer == peer
         {
             runCount += 1
@@ -104,7 +104,8 @@ package struct ChangeLogRecordBuilder: ~Copyable {
         entries.append(ChangeLogFormat.inserted)
         appendKey(runStart)
         entries.appendVarint(UInt64(runCount))
-        lastKey = runStart + runCount - 1
+        // Keys of a damaged log may wrap.
+        lastKey = runStart &+ runCount &- 1
         runCount = 0
     }
 

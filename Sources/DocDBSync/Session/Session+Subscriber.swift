@@ -159,7 +159,7 @@ extension Session {
         guard isCurrent(message.number) else { return }
         guard subscriber.buffer != nil else { throw SessionFailure.protocolError("documents came outside a snapshot") }
         subscriber.buffer?.contents.append(message.content)
-        subscriber.buffer?.byteCount += message.content.count
+        subscriber.buffer?.byteCount += message.content.count + SyncLimits.keptFrameByteCount
         guard (subscriber.buffer?.byteCount ?? 0) <= SyncLimits.snapshotBufferByteCount else {
             throw SessionFailure(CloseCode.limitReached, "a snapshot is too large to be applied whole")
         }

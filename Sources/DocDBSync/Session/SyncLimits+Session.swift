@@ -26,6 +26,8 @@ extension SyncLimits {
     package static let snapshotByteCount = 8 * 1024 * 1024
     /// The most bytes of one unfinished snapshot that a receiver keeps.
     package static let snapshotBufferByteCount = 32 * 1024 * 1024
+    /// What each frame of it counts beside its bytes, however few: about what an array takes.
+    package static let keptFrameByteCount = 64
     /// How many changed documents a session remembers before it reads them from the log instead.
     package static let dirtyDocumentCount = 4096
     /// How many documents asked for a session remembers; beyond, it reconciles.

@@ -319,6 +319,22 @@ struct DocumentStateTests {
         }
     }
 
+    @Test("Of zeros of either sign under one stamp one stays everywhere, and the change can be undone")
+    func conflictingZeros() throws {
+        var a = DocumentState()
+        try a.increment(["n"], .float(0.0), stamp(7))
+        var b = DocumentState()
+        try b.increment(["n"], .float(-0.0), stamp(7))
+        #expect(try a.canonical() != b.canonical())
+        let joined = a.joined(b)
+        #expect(try joined.canonical() == b.joined(a).canonical())
+        for old in [a, b] {
+            let undo = joined.undo(from: old, at: stamp(9).time, actors)
+            let back = try #require(try joined.unwound(undo, at: stamp(9).time, actors))
+            #expect(StoredDocument(back, actors) == StoredDocument(old, actors))
+        }
+    }
+
     // MARK: Stores that intern differently
 
     @Test("States of stores with different interned names have one canonical form and one digest")
