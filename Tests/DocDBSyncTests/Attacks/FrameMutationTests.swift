@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBSync
+import SyncModel
 import Testing
 
 /// Lets a peer of the playground read, and write nothing: whatever its frames say, no document may change.
