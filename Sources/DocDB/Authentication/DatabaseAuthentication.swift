@@ -310,6 +310,8 @@ public final class DatabaseAuthentication: Sendable {
         try storage.save(Self.credentialsName, nil)
         guard let cleanup else { return }
         try cleanup()
+        // What was evicted comes again with the next login, also with the same user's.
+        try engine?.forgetPulls()
         // What the hub has not got must not travel under another's grant.
         guard try !state.withLock({ $0.hasPending })() else { return }
         state.withLock { $0.memory.owner = nil }

@@ -66,6 +66,25 @@ extension ReplicationEngine {
         }
     }
 
+    /// Forgets how far all pulls have come and what peers have told, so that the next sessions bring anew what is wanted and
+    /// was evicted; and what became of documents that are not here any more. Only while replication does not run.
+    package func forgetPulls() throws {
+        try replica.write { writer in
+            for var peer in try writer.peers() {
+                try writer.removeAllTold(peer: peer.number)
+                for side in [ApartDocument.Side.here, .there] {
+                    for document in try writer.apart(peer: peer.number, side: side)
+                    where try !writer.withDocument(document.reference, { _ in }) {
+                        try writer.removeApart(peer: peer.number, side: side, document.reference)
+                    }
+                }
+                peer.cursor = nil
+                (peer.toldCount, peer.toldSum) = (0, DigestSum())
+                _ = try writer.setPeer(peer)
+            }
+        }
+    }
+
     /// Whether replication has been started and not stopped.
     package var isReplicating: Bool { lifecycle.withLock { $0.phase == .running } }
 
