@@ -90,6 +90,12 @@ final class CarsModel {
 
     // MARK: Logging in and out
 
+    /// Whether the home view is shown: a login that has ended keeps nobody from working on.
+    var isHome: Bool { auth.status.isAuthenticated || auth.status == .expired }
+
+    /// Whose cars are here still though nobody is logged in, as after a revocation; nobody else may log in before they go.
+    var formerUser: String? { isHome ? nil : db.auth.userID }
+
     /// Logs in, or logs in again while somebody is: the status says who is; where that fails, the alert says why.
     func logIn(token: String) async {
         guard !isLoggingIn else { return }

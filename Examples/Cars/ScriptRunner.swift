@@ -166,8 +166,8 @@ struct ScriptCondition {
         case "car": { $0.forSale.documents.contains { Car($0).isNamed(rest) } }
         case "refused": { $0.refused.contains { rest.isEmpty || $0.car.isNamed(rest) } }
         case "user": { if case .authenticated(rest, _) = $0.auth.status { true } else { false } }
-        case "login": { $0.auth.status != .expired && !$0.auth.status.isAuthenticated }
-        case "home": { $0.auth.status == .expired || $0.auth.status.isAuthenticated }
+        case "login": { !$0.isHome }
+        case "home": { $0.isHome }
         case "expired": { $0.auth.status == .expired }
         case "online": { $0.sync.status.isConnected }
         case "sent": { $0.sync.status.isConnected && $0.unsentCount == 0 }

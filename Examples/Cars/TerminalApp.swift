@@ -8,7 +8,7 @@ final class InputState {
         case token = "token: "
         case add = "make, model and year: "
         case search = "make (empty for all): "
-        case giveUp = "type yes to give up what is not at the hub: "
+        case giveUp = "type yes to remove what is here, also what is not at the hub: "
     }
 
     var prompt: Prompt?
@@ -62,9 +62,8 @@ final class TerminalApp {
             end = nil
         case .key(let key):
             model.alert = nil
-            if !model.auth.status.isAuthenticated, model.auth.status != .expired {
-                edit(key) { logIn($0) }
-            } else if let prompt = input.prompt {
+            if !model.isHome { enterLogin() }
+            if let prompt = input.prompt {
                 edit(key) { submit(prompt, $0) }
             } else {
                 command(key)
@@ -72,11 +71,19 @@ final class TerminalApp {
         }
     }
 
+    /// Asks for a token, unless it is asked whether to give up what a former user has left.
+    private func enterLogin() {
+        guard input.prompt != .token, input.prompt != .giveUp else { return }
+        (input.prompt, input.text) = (.token, "")
+    }
+
     private func edit(_ key: Terminal.Key, submit: (String) -> Void) {
         switch key {
         case .character(let character): input.text.append(character)
         case .backspace: if !input.text.isEmpty { input.text.removeLast() }
-        case .escape: (input.prompt, input.text) = (nil, "")
+        case .escape:
+            let isLeaving = !model.isHome && model.formerUser != nil && input.prompt == .token
+            (input.prompt, input.text) = (isLeaving ? .giveUp : nil, "")
         case .enter:
             let text = input.text
             (input.prompt, input.text) = (nil, "")

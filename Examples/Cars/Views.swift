@@ -45,8 +45,13 @@ struct LoginView {
         [
             Line("Used cars", .bold), Line(), Line("\(model.options.hub), by \(model.options.provider)", .faint),
             Line("Not logged in: \(reason)."), Line(),
-            Line(model.isLoggingIn ? "Logging in ..." : "Token: " + input.text.map { _ in "*" }.joined() + "_"), Line(),
-        ] + alert(model) + [Line("Enter logs in, Ctrl-C quits", .faint)]
+            model.isLoggingIn ? Line("Logging in ...") : promptLine(input.prompt ?? .token, input), Line(),
+        ] + alert(model) + [footer]
+    }
+
+    private var footer: Line {
+        let removal = model.formerUser.map { ", Escape removes what \($0) has left here" } ?? ""
+        return Line("Enter logs in\(removal), Ctrl-C quits", .faint)
     }
 }
 
@@ -97,12 +102,15 @@ struct HomeView {
     }
 
     private var footer: Line {
-        if let prompt = input.prompt {
-            return Line(prompt.rawValue + (prompt == .token ? String(input.text.map { _ in "*" }) : input.text) + "_")
-        }
+        if let prompt = input.prompt { return promptLine(prompt, input) }
         let network = model.sync.status.phase == .running ? "offline" : "online"
         return Line("a add, s sell, / search, o \(network), l log in, k keep in, x log out, q quit", .faint)
     }
+}
+
+@MainActor
+private func promptLine(_ prompt: InputState.Prompt, _ input: InputState) -> Line {
+    Line(prompt.rawValue + (prompt == .token ? String(repeating: "*", count: input.text.count) : input.text) + "_")
 }
 
 @MainActor

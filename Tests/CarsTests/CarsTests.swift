@@ -102,6 +102,43 @@ struct CarsTests {
         #expect(second.status == 0, "\(second.output)")
     }
 
+    @Test("A revoked user comes to the login view, and another logs in once what the first has left is removed")
+    func revocation() async throws {
+        let hub = try await HubProcess()
+        let first = try await hub.runCars(
+            "shared",
+            """
+            limit 300
+            login bob-token
+            add Fiat Panda 2016
+            wait sent
+            """)
+        #expect(first.status == 0, "\(first.output)")
+        try await hub.revoke("dev|bob")
+        let second = try await hub.runCars(
+            "shared",
+            """
+            limit 300
+            wait login
+            expect stored 1
+            login ann-token
+            expect alert another user's documents
+            expect login
+            logout
+            expect stored 0
+            login ann-token
+            wait user dev|ann
+            wait car Panda
+            sell Panda
+            wait refused Panda
+            logout anyway
+            expect stored 0
+            login ann-token
+            wait car Panda
+            """)
+        #expect(second.status == 0, "\(second.output)")
+    }
+
     @Test(
         "A script ends with status 1 where something is not as it says, and tells where",
         arguments: [

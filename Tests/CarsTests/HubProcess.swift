@@ -42,6 +42,12 @@ final class HubProcess: Sendable {
         return String(line)
     }
 
+    /// Ends what was granted to a user.
+    func revoke(_ user: String) async throws {
+        let run = try await Executable.run("docdb-hub", ["revoke", "--store", directory + "/hub", user], in: directory)
+        guard run.status == 0 else { throw Failure(message: run.output) }
+    }
+
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
     private static let configuration = root + "/Examples/Cars/hub.json"
