@@ -52,7 +52,8 @@ struct Options {
           login TOKEN, logout [anyway], renew on|off, online, offline, add MAKE MODEL YEAR, sell CAR, search [MAKE],
           revert CAR, show, limit SECONDS, wait CONDITION (within the limit, 60 s at first), expect CONDITION (now)
         CAR is a model's name or an id. Conditions, each also with 'no' before it:
-          count N, found N, stored N, car CAR, refused CAR, user NAME, login, home, online, expired, renewed N, sent, alert [TEXT]
+          count N, found N, stored N, car CAR, refused CAR, user NAME, login, home, online, expired, renewed N, idle, sent,
+          alert [TEXT]
         """
 
     var hub = "http://127.0.0.1:4430"

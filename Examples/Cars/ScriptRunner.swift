@@ -170,6 +170,7 @@ struct ScriptCondition {
         case "home": { $0.isHome }
         case "expired": { $0.auth.status == .expired }
         case "online": { $0.sync.status.isConnected }
+        case "idle": { !$0.isLoggingIn }
         case "sent": { $0.sync.status.isConnected && $0.unsentCount == 0 }
         case "alert": { $0.alert.map { rest.isEmpty || $0.contains(rest) } ?? false }
         default: nil

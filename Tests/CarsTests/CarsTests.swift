@@ -41,7 +41,7 @@ struct CarsTests {
             expect no car Golf
             sell Corolla
             wait refused Corolla
-            expect no car Corolla
+            wait no car Corolla
             show
             revert Corolla
             wait no refused
@@ -58,7 +58,7 @@ struct CarsTests {
             login bob-token
             wait sent
             logout
-            expect login
+            wait login
             expect stored 0
             """)
         for (user, run) in [("ann", try await ann), ("bob", try await bob)] {
@@ -80,6 +80,8 @@ struct CarsTests {
             login bob-for-3-seconds
             wait renewed 2
             wait online
+            renew off
+            wait idle
             login bob-token
             """)
         #expect(first.status == 0, "\(first.output)")
@@ -92,7 +94,7 @@ struct CarsTests {
             wait online
             offline
             add Fiat Panda 2016
-            expect no online
+            wait no online
             logout
             expect alert would be lost
             expect home
