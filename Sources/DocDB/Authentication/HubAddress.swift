@@ -22,7 +22,9 @@ struct HubAddress: Sendable {
         syncURL = (isTLS ? "wss://" : "ws://") + place + WebSocketURL.syncPath
         loginURL = (isTLS ? "https://" : "http://") + place + "/v1/login"
         let host = try WebSocketURL(syncURL).host
-        guard isTLS || host == "localhost" || host == "::1" || host.hasPrefix("127.") else {
+        // A name such as 127.example.com is another machine's.
+        let isNumeric = host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+        guard isTLS || host == "localhost" || host == "::1" || isNumeric && host.hasPrefix("127.") else {
             throw DocDBError(
                 .invalidAddress, "a login sends a token, so a hub on another machine needs https; change the URL")
         }

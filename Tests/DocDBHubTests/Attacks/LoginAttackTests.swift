@@ -61,6 +61,19 @@ struct LoginAttackTests {
         try bob.close()
     }
 
+    @Test(
+        "A token goes over a plain connection to this machine alone, whatever the hub's name begins with",
+        arguments: ["http://127.evil.example", "http://127.0.0.1.evil.example", "http://localhost.evil.example"])
+    func plainHub(_ url: String) throws {
+        let path = FileManager.default.temporaryDirectory.path + "/docdb-plain-\(UUID().uuidString).docdb"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(throws: DocDBError.self) {
+            try Database(at: path, identity: .onlineWithAuthentication(appID: AttackHub.appID, hub: url))
+        }
+        let removed = path + ".credentials"
+        try? FileManager.default.removeItem(atPath: removed)
+    }
+
     @Test("Hosts and origins that are listed are served, and no others")
     func listed() async throws {
         let hub = try AttackHub(
