@@ -27,7 +27,10 @@ extension ReplicationEngine {
         publishedNanoseconds = executor.monotonicNanoseconds
         let made = makeStatus()
         let status = published.withLock { published -> ReplicationStatus in
+            // Between the start and its work here the place is known there alone.
+            let listening = made.phase == .running && !isRunning ? published.listening : made.listening
             published = made
+            published.listening = listening
             // Subscriptions come and go on any thread: the newest ones, so that none flickers.
             published.subscriptions = subscriptionStatuses(made.subscriptions)
             return published
