@@ -17,6 +17,8 @@ package enum SyncLimits {
 
     // Documents.
 
+    /// The most bytes of a document, body and state together, that is sent: a frame holds its definitions and others as well.
+    package static let documentByteCount = 15 * 1024 * 1024
     /// The most actors that one version vector, or the stamps of one document, may name.
     package static let vectorActorCount = 8192
     /// The most fields, however deep, of one document, and the most entries beside them; decoded, each takes some 100 bytes.

@@ -2,6 +2,8 @@ import DocDB
 import DocDBAuth
 import DocDBCore
 import DocDBHub
+import DocDBReplication
+import DocDBSync
 import DocDBTransport
 import Foundation
 import Testing
@@ -207,7 +209,21 @@ struct HubTests {
         try await eventually { db.auth.status.isAuthenticated }
         try db.collection("cars").insert(["_id": "1", "owner": "dev|alice"])
         #expect(await code(db, "bob-token", "dev") == .anotherUser)
+        // A change that waits because of its times is the user's, too.
+        let replica = db.sync.engine.environment.replica
+        let (peer, waiting) = try replica.write { writer in
+            let peer = try writer.setPeer(PeerRecord(storeID: [UInt8](repeating: 9, count: 16))).number
+            let collection = try writer.makeCollection(named: "cars")
+            let reference = try [9].withUnsafeBytes { try writer.makeReference(collection: collection, id: $0) }
+            try writer.setTold(peer: peer, reference, StateDigest(high: 1, low: 1))
+            _ = try writer.setQuarantined(
+                QuarantinedDelta(
+                    peer: peer, reference: reference, newestTime: HybridTime(rawValue: .max), bytes: [1, 2, 3]))
+            return (peer, reference)
+        }
         try await db.auth.logout { _ = try db.collection("cars").findAll().evict(force: true) }
+        #expect(try replica.read { try $0.quarantine(peer: nil) }.isEmpty)
+        #expect(try replica.read { try $0.told(peer: peer, waiting) } == nil)
         #expect(!db.auth.status.isAuthenticated)
         #expect(try db.collection("cars").findAll().count() == 0)
         try await db.auth.login(token: "bob-token", provider: "dev")

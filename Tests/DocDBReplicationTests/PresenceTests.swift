@@ -55,6 +55,24 @@ import Testing
         }
     }
 
+    @Test("the peer of a new link is in the graph at once, until its own news come, and others are not told of it")
+    func meeting() {
+        var table = PresenceTable(own: Self.record(1, sequence: 100))
+        table.meet(Self.record(2, sequence: 50, neighbours: [1]), link: 7, now: 0)
+        let isNew = table.setNeighbours(Self.record(1, sequence: 0, neighbours: [2]).neighbours, wallNanoseconds: 1)
+        #expect(isNew)
+        #expect(table.reachable().map(\.name) == ["peer 1", "peer 2"])
+        let firstNews = table.takeNews(link: 8, peer: Self.id(3), linkCount: 2)
+        #expect(firstNews.map(\.name) == ["peer 1"])
+        // The first news of its own, with whatever number, replace it, and what is known is not put back.
+        let heard = table.receive([Self.record(2, sequence: 1, neighbours: [1, 4])], link: 7, now: 1)
+        #expect(heard == [Self.id(2)])
+        table.meet(Self.record(2, sequence: 90), link: 7, now: 2)
+        #expect(table.reachable().last?.neighbours.count == 2)
+        let news = table.takeNews(link: 8, peer: Self.id(3), linkCount: 2)
+        #expect(news.map(\.name) == ["peer 2"])
+    }
+
     @Test("the newest record of a peer counts, and is told once to each neighbour but where it came from")
     func flooding() {
         var table = PresenceTable(own: Self.record(1, sequence: 100))

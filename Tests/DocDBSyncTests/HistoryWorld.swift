@@ -278,6 +278,7 @@ final class HistoryWorld {
         case .warning(let error):
             count("warnings")
             if error.message.hasPrefix("two values") { throw HistoryViolation("1", "\(peer.name) \(error)") }
+            if error.message.hasPrefix("a document was said") { throw HistoryViolation("2", "\(peer.name) \(error)") }
             if error.message.hasPrefix("the peer's totals") { throw HistoryViolation("7", "\(peer.name) \(error)") }
         case .close(let code, let message):
             log("\(peer.name) closes to \(other.name): \(code)")

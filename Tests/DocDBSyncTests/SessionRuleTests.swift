@@ -166,6 +166,16 @@ struct SessionRuleTests {
             pair.left.replica.cutPower(keeping: 0)
             return pair.fields(1, one)?["x"] == 5 && pair.fields(0, one)?["x"] == 5
         },
+        Scenario(rule: .bases) { rules in
+            // One field of many is changed: what goes over the link follows the change, not the document.
+            let pair = try makePair(rules) {
+                try $0.write(0, documentID(9), (0..<300).map { .set("field\($0)", Int64($0) << 40) })
+            }
+            pair.left.sent = []
+            try pair.write(0, documentID(9), [.set("field7", 8)])
+            pair.settle()
+            return pair.fields(1, documentID(9))?["field7"] == 8 && pair.left.sentByteCount < 200
+        },
         Scenario(rule: .custody) { rules in
             // Each has acknowledged the other's write, and neither is a keeper: both keep what they have.
             let pair = try makePair(rules)

@@ -309,6 +309,8 @@ public final class DatabaseAuthentication: Sendable {
         update(isForced: true)
         try storage.save(Self.credentialsName, nil)
         guard let cleanup else { return }
+        // What waits because of its times has values of the user's documents, too.
+        try engine?.dropQuarantine()
         try cleanup()
         // What was evicted comes again with the next login, also with the same user's.
         try engine?.forgetPulls()

@@ -78,6 +78,7 @@ extension SyncStatus.Subscription {
                 id: PeerID($0.storeID),
                 progress: SyncStatus.Progress($0.progress, caughtUpSince: $0.caughtUpSinceWallNanoseconds))
         }
+        lastProblem = subscription.lastError.map(SyncStatus.Problem.init)
     }
 }
 

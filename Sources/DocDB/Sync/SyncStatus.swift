@@ -143,6 +143,9 @@ public struct SyncStatus: Equatable, Sendable {
         public let predicate: String
         /// The connected peers that are asked for it.
         public let peers: [Peer]
+        /// What went wrong last with one of these peers, or, while it is caught up with none, with any connection; nil where
+        /// nothing has.
+        public let lastProblem: Problem?
 
         /// Whether all that at least one connected peer told has been applied.
         public var isCaughtUp: Bool { peers.contains { $0.progress.isCaughtUp } }

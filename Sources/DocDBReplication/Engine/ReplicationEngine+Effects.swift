@@ -95,6 +95,7 @@ extension ReplicationEngine {
             tell(connection, .extra(kind: ExtraKind.notices, greeting))
         }
         announce(to: connection)
+        meet(connection)
         neighboursChanged()
         // Somebody can be reached: perhaps the others can be, too.
         if connection.dialer != nil { dialWaiting() }

@@ -48,6 +48,17 @@ extension ReplicationEngine {
         }
     }
 
+    /// Removes what waits in quarantine; the peers that sent it are asked for it again. Only while replication has stopped.
+    package func dropQuarantine() throws {
+        try replica.write { writer in
+            for delta in try writer.quarantine(peer: nil) {
+                try writer.removeQuarantined(peer: delta.peer, delta.reference)
+                // What was told and is not held makes the totals differ (R20).
+                try writer.setTold(peer: delta.peer, delta.reference, nil)
+            }
+        }
+    }
+
     private func attempt(_ body: (any ReplicaWriter) throws -> Void) {
         do {
             try replica.write(body)

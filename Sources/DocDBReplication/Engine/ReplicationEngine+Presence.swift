@@ -39,6 +39,18 @@ extension ReplicationEngine {
         schedulePresence()
     }
 
+    /// Has the peer of a new link in the graph at once, as its hello tells of it; its own news come a little later.
+    func meet(_ connection: Connection) {
+        var record = PresenceRecord(peer: connection.peerID, sequence: 0)
+        record.fillIn(from: connection.hello)
+        record.isKeeper = connection.isKeeper
+        record.neighbours = [
+            PresenceRecord.Neighbour(
+                peer: ownID, kind: connection.presenceKind, sinceNanoseconds: connection.sinceWallNanoseconds)
+        ]
+        presence.meet(record, link: connection.number, now: executor.monotonicNanoseconds)
+    }
+
     /// This peer's own links are others than before.
     func neighboursChanged() {
         let established = connections.values.filter(\.isEstablished)

@@ -106,7 +106,17 @@ extension ReplicationEngine {
         }
         return SubscriptionStatus(
             id: subscription.id, collection: subscription.collection, predicate: subscription.predicate,
-            policy: subscription.policy, peers: peers)
+            policy: subscription.policy, peers: peers, lastError: lastError(of: peers, established))
+    }
+
+    /// The newest trouble that keeps a subscription back, or did with a peer that is connected.
+    private func lastError(of peers: [SubscriptionStatus.Peer], _ established: [Connection]) -> StatusError? {
+        var errors = established.compactMap(\.error)
+        if !peers.contains(where: { $0.progress.phase == .current }) {
+            errors += dialers.compactMap(\.lastError) + formerPeers.compactMap(\.lastError)
+            if let lastError { errors.append(lastError) }
+        }
+        return errors.max { $0.wallNanoseconds < $1.wallNanoseconds }
     }
 
     /// Keeps the status of a peer that is connected no more.

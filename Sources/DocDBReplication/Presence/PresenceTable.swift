@@ -48,6 +48,17 @@ package struct PresenceTable {
         return heard
     }
 
+    /// Takes what a hello tells of the peer at the other end of a link, until the peer's own news come: a record whose
+    /// number is zero, which is older than any news and is not told to others.
+    package mutating func meet(_ record: PresenceRecord, link: UInt64, now: UInt64) {
+        guard record.peer != own.peer, entries[record.peer] == nil,
+            entries.count < ReplicationLimits.presencePeerCount
+        else { return }
+        var record = record
+        record.sequence = 0
+        entries[record.peer] = Entry(record: record, link: link, heard: now)
+    }
+
     /// Forgets what a link's peer was told.
     package mutating func removeLink(_ link: UInt64) { told[link] = nil }
 
@@ -66,7 +77,8 @@ package struct PresenceTable {
         var news: [PresenceRecord] = []
         if known[own.peer].map({ $0 < own.sequence }) ?? true { news.append(own) }
         if linkCount <= ReplicationLimits.presenceNeighbourCount {
-            for entry in entries.values where entry.record.peer != peer && entry.link != link {
+            for entry in entries.values
+            where entry.record.peer != peer && entry.link != link && entry.record.sequence > 0 {
                 if known[entry.record.peer].map({ $0 < entry.record.sequence }) ?? true { news.append(entry.record) }
             }
         }

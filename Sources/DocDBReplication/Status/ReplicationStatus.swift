@@ -96,6 +96,8 @@ package struct SubscriptionStatus: Equatable, Sendable {
     package var policy: LeavingPolicy
     /// The connected peers that are asked for it.
     package var peers: [Peer]
+    /// What went wrong last with one of these peers, or, while all that any has told is not here, with a connection.
+    package var lastError: StatusError?
 
     package struct Peer: Equatable, Sendable {
         package var storeID: [UInt8]

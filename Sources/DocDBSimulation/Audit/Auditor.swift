@@ -23,7 +23,10 @@ import DocDBSync
 /// 16. The times of a peer's writes rise, and are not ahead of its clock by more than the bound.
 /// 17. What waits is bounded.
 ///
-/// Those about permissions and protocol versions (9, 18), and the budget of bytes (13), are for scenarios of their own.
+/// 13. What is sent for what has changed is within a budget, whatever is stored: between ``beginBudget()`` and
+///     ``checkBudget()``.
+///
+/// Those about permissions and protocol versions (9, 18) are for scenarios of their own.
 public final class Auditor {
     private struct Operation {
         var peer: Int
@@ -47,6 +50,8 @@ public final class Auditor {
     private var doubtful: Set<Stamp> = []
     private let names = FieldNames()
     private var damagedPeers: Set<Int> = []
+    /// What has changed since `beginBudget`.
+    var budget: ByteBudget?
     /// Whether acknowledged writes may be lost, as a keeper was set back.
     public var permitsLoss = false
     /// How many writes were made.
@@ -96,6 +101,7 @@ public final class Auditor {
         writeCount += written.isEmpty ? 0 : 1
         for operation in written {
             let stamp = operation.stamp
+            budget?.note(operation.state, idByteCount: operation.key.id.count)
             operations[operation.key, default: [:]][stamp] = operation
             known[peer.number, default: [:]][operation.key, default: VersionVector()]
                 .advance(stamp.actor, to: stamp.time)

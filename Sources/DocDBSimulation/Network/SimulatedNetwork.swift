@@ -21,6 +21,8 @@ public final class SimulatedNetwork: @unchecked Sendable {
     public var conditions = NetworkConditions.reliable
     /// What was carried since the start.
     public private(set) var traffic = NetworkTraffic()
+    /// What was carried between two peers either way since `beginPairTraffic`, by their numbers, the smaller first.
+    private(set) var pairTraffic: [[Int]: PairTraffic] = [:]
     /// A hash of everything that was carried: equal for two runs in which the same happened at the same times.
     public private(set) var traceHash: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -127,6 +129,7 @@ public final class SimulatedNetwork: @unchecked Sendable {
         traffic.frameCount += 1
         traffic.byteCount += frame.count
         if Self.isData(frame) { traffic.dataFrameCount += 1 }
+        pairTraffic[[min(from, to), max(from, to)], default: PairTraffic()].count(frame)
         mix(time.nanoseconds)
         mix(UInt64(from) << 32 | UInt64(to))
         for byte in frame { traceHash = (traceHash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -137,6 +140,9 @@ public final class SimulatedNetwork: @unchecked Sendable {
             traceHash = (traceHash ^ ((word >> shift) & 255)) &* 0x100_0000_01b3
         }
     }
+
+    /// Counts the traffic of pairs from now on.
+    func beginPairTraffic() { pairTraffic = [:] }
 
     /// Whether a frame is about documents: its message has one of the numbers 8 to 16, but for 15, the acknowledgement.
     /// Compressed messages are taken for such: others are too short.

@@ -39,6 +39,10 @@ struct Provider {
     /// Whether nothing was sent for this interest yet.
     var isFirst = true
 
+    /// Documents in scope that have turned out to be too large to be sent, and those marked so that are so no more.
+    var tooLarge: Set<DocumentReference> = []
+    var fitting: Set<DocumentReference> = []
+
     var reconciliation: ProviderReconciliation?
     /// The moment whose scope is reconciled.
     var reconciledSequence: Int64 = 0

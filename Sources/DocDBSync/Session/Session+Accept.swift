@@ -39,6 +39,8 @@ extension Session {
         var new = old
         var conflicts: Set<ActorID> = []
         guard try join(document, into: &new, &conflicts, &result) else { return .baseMissing }
+        let claims = try judgeClaims(document, old, new, &result)
+        conflicts.formUnion(claims.lacking)
         let isChanged = !conflicts.isEmpty || !Self.haveSameVectors(old, new)
         if isChanged, let code = try refusal(of: document, reference, old, oldBody, new, conflicts, writer) {
             try refuse(document, reference, code, &result, writer)
@@ -47,6 +49,8 @@ extension Session {
             return .refused(code)
         }
         if apart.here[reference]?.code == .denied { try settleVoided(document, writer) }
+        // Not of what is refused: two sides that do not take each other's version would offer theirs for ever.
+        if claims.isFalse { result.claimed.append(reference) }
         try settleHere(reference, &result.effects, writer)
         if isChanged {
             try store(new, document, reference, wasStored: wasStored, &result, writer)
@@ -75,6 +79,40 @@ extension Session {
         }
         return isJoined
     }
+
+    /// Compares what vectors say to be seen with the entries that come and are here: vectors that were made up would keep
+    /// the changes that they name from ever arriving.
+    ///
+    /// - Returns: whether the peer claims what it does not hold, or changes of this store that it never wrote: then it gets
+    ///   the document whole; and of whom entries have come that this store claimed to have seen and lacked.
+    private func judgeClaims(
+        _ document: IncomingDocument, _ old: DocumentState, _ new: DocumentState, _ result: inout SnapshotApplication
+    ) throws -> (isFalse: Bool, lacking: Set<ActorID>) {
+        guard isOn(.claims), !old.seen.isEmpty, let delta = try document.delta(actors: replica.actors) else {
+            return (false, [])
+        }
+        let isOwnClaim = ownActors.contains {
+            max(delta.state.seen[$0], delta.state.deleted[$0]) > max(old.seen[$0], old.deleted[$0])
+        }
+        let isFalse =
+            isOwnClaim
+            || !old.seen.isCovered(by: delta.base)
+                && !delta.state.actorsSeenWithoutEntries(in: new, beyond: delta.base).isEmpty
+        guard delta.state.hasEntries(coveredBy: old.seen) else { return (isFalse, []) }
+        let lacking = old.actorsSeenWithoutEntries(in: new, beyond: VersionVector())
+        if !lacking.isEmpty {
+            result.effects.append(
+                .warning(
+                    DocDBError(
+                        .corrupted,
+                        "a document was said to hold changes that it lacked, and has got them now; a peer made that up, or "
+                            + "its store was set back: find that peer, and restore it from a backup")))
+        }
+        return (isFalse, lacking)
+    }
+
+    /// The actors that this store was known to write with when the session began.
+    var ownActors: [ActorID] { configuration.hello.actors.map(\.actor) }
 
     private static func haveSameVectors(_ left: DocumentState, _ right: DocumentState) -> Bool {
         if left.isAlive || right.isAlive { return left.seen == right.seen && left.deleted == right.deleted }

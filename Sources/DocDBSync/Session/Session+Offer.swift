@@ -75,7 +75,8 @@ extension Session {
                     scope.matches(
                         body: isAlive ? body.bytes : nil, id: id, collection: reference.collection, collection),
                     !state.hasUnknowns(
-                        in: scope.testedFields(reference.collection, collection), names: replica.names)
+                        in: scope.testedFields(reference.collection, collection), names: replica.names),
+                    isSendable(state, body: isAlive ? body.bytes : nil, reference, id)
                 else { return }
                 before.isMatched = true
                 before.digest = state.digest(collection: collection, id: id, hash: ContentHash.digest)
@@ -93,7 +94,13 @@ extension Session {
         guard let scope = provider.scope else { return }
         let reference = document.reference
         let isMatched = matches(scope, document, collection)
+        if !isMatched, apart.there[reference]?.code == .limit { provider.fitting.insert(reference) }
         guard isMatched || isConcerned else { return }
+        guard isSendable(document) else {
+            if isMatched { provider.tooLarge.insert(reference) }
+            // The peer keeps what it has of it, and counts it no more.
+            return isConcerned ? try output.append(.notHeld, reference, collection, id: document.id) : ()
+        }
         let digest = try digester.digest(document, collection: collection)
         if isMatched, plan.isChanged(reference) { moveTotal(adding: digest) }
         // The peer's own state: both sides derive what it means from the acknowledgement.
@@ -117,13 +124,19 @@ extension Session {
         output.flight.documents.append(FlightDocument(reference: reference, digest: digest, isOwn: isOwn))
     }
 
-    /// What a peer lacks that has seen `base`; nil where it may hold another payload under a stamp that it has seen, which no
-    /// vector tells, so that it must get the whole.
+    /// What a peer lacks that has seen `base`; nil where no vector tells that, so that it must get the whole: it may hold
+    /// another payload under a stamp that it has seen, or say to have seen what it lacks.
     private func delta(
         _ document: StoredDocument, since base: VersionVector, _ before: Before
     ) throws -> DocumentDelta? {
         let state = try state(document)
         if let old = before.state, state.rewrites(old) { return nil }
+        guard isOn(.claims) else { return state.delta(since: base) }
+        if let old = before.state, !old.actorsSeenWithoutEntries(in: state, beyond: VersionVector()).isEmpty {
+            return nil
+        }
+        // Nobody knows changes of this store that it lacks: such a base is not believed.
+        if ownActors.contains(where: { base[$0] > state.seen[$0] }) { return nil }
         return state.delta(since: base)
     }
 
@@ -136,7 +149,7 @@ extension Session {
     /// What the peer holds of a document, as the base of a delta.
     private func base(_ reference: DocumentReference, _ plan: SnapshotPlan, _ before: Before) -> VersionVector {
         // What was not joined there is sent whole.
-        if apart.there[reference] != nil { return VersionVector() }
+        if apart.there[reference] != nil || !isOn(.bases) { return VersionVector() }
         if let asked = plan.bases[reference] { return asked }
         if let listed = provider.listed[reference] { return listed }
         var base = before.seen

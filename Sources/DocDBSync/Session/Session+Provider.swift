@@ -132,6 +132,8 @@ extension Session {
         if isValid, let cursor = request.cursor {
             record.acknowledgedSequence = max(record.acknowledgedSequence, cursor.sequence)
         }
+        // That a document is too large to be sent is known here alone.
+        let apartThere = apartThere.merging(apart.there.filter { $0.value.code == .limit }) { named, _ in named }
         guard record != peer || apartThere != apart.there else { return }
         let settled = apart.there.keys.filter { apartThere[$0] == nil }.sorted()
         let added = apartThere.values.filter { apart.there[$0.reference] != $0 }

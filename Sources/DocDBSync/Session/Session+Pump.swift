@@ -28,6 +28,7 @@ extension Session {
             }
             isComplete = try stream(reader)
         }
+        try settleSizes()
         // The log does not reach back to where the peer is.
         if !isComplete { try beginReconciliation() }
     }

@@ -56,6 +56,7 @@ extension Session {
             provider.held[heard.reference] = nil
             provider.poked.insert(heard.reference)
         }
+        for reference in result.claimed { offerAgain(reference) }
         effects += result.effects
         if result.changedCount > 0 {
             effects.append(.applied(count: result.changedCount, sequence: result.sequence))

@@ -2,9 +2,10 @@ import DocDBCore
 
 // Range-based set reconciliation, both sides: what the provider has in scope against what the subscriber holds.
 extension Session {
-    /// Calls `body` with every stored document that matches, with the digest of its state, by reference.
+    /// Calls `body` with every stored document that matches, with the digest of its state, by reference; but for those that
+    /// are too large to be sent, of which it only calls `tooLarge`.
     func forEachMatch(
-        _ scope: ScopeFilter, _ reader: any ReplicaReader,
+        _ scope: ScopeFilter, _ reader: any ReplicaReader, tooLarge: (DocumentReference) -> Void = { _ in },
         _ body: (StoredDocument, StateDigest) throws -> Void
     ) throws {
         var digester = DocumentDigester(actors: replica.actors)
@@ -12,8 +13,11 @@ extension Session {
             collectionNames[number] = name
             if scope.isEmpty(number, name) { continue }
             try reader.forEachDocument(collection: number, after: .min) { document in
-                if matches(scope, document, name) {
+                guard matches(scope, document, name) else { return true }
+                if isSendable(document) {
                     try body(document, try digester.digest(document, collection: name))
+                } else {
+                    tooLarge(document.reference)
                 }
                 return true
             }
@@ -110,13 +114,14 @@ extension Session {
         var set = ReconciliationSet(salt: salt(number))
         var total = ScopeTotal()
         var sequence: Int64 = 0
+        provider.fitting = Set(apart.there.values.filter { $0.code == .limit }.map(\.reference))
         try replica.read { reader in
             sequence = reader.sequence
             try synchronize(through: sequence)
             scope.refresh()
             scope.count(true)
             defer { scope.count(false) }
-            try forEachMatch(scope, reader) { document, digest in
+            try forEachMatch(scope, reader, tooLarge: { provider.tooLarge.insert($0) }) { document, digest in
                 set.append(digest, document.reference)
                 total.count += 1
                 total.sum.add(digest)
@@ -128,6 +133,7 @@ extension Session {
                     "what the peer asks for takes too long to find; subscribe by a simpler predicate")
             }
         }
+        try settleSizes()
         provider.sent = nil
         provider.plan = nil
         provider.found = []

@@ -133,7 +133,9 @@ extension Session {
         case .denied: "the write permission does not match the document before and after the change"
         case .clock: "a time of the change lies too far ahead; check the clock of the device that made it"
         case .relay: "the peer may not bring changes of others"
-        case .limit: "the document is over a limit"
+        case .limit:
+            "the document is too large to be sent: it has more than \(SyncLimits.documentByteCount >> 20) MiB, or too many "
+                + "fields or writers; split it"
         case .malformed: "the change does not decode"
         case .evicted: "the document was evicted"
         case .notHeld: "the document is not held"
@@ -257,6 +259,7 @@ extension Session {
                 number: begin.number, snapshot: begin.snapshot, except: isOn(.exceptions) ? application.except : []))
         subscriber.receivedCount += UInt64(application.documents.count)
         noteHeard(application.heard, at: application.sequence)
+        for reference in application.claimed { offerAgain(reference) }
         effects += application.effects
         tellEvicted(application.evicted)
         if application.changedCount > 0 || !application.documents.isEmpty {

@@ -84,6 +84,16 @@ package final class Session {
     /// When the oldest snapshot was made that the peer has not acknowledged, on the monotonic clock; nil where there is none.
     package var oldestFlightNanoseconds: UInt64? { provider.flights.values.map(\.madeNanoseconds).min() }
 
+    /// The version of the protocol that both sides speak, the newest they have in common; nil before both hellos are known.
+    package var protocolVersion: UInt64? {
+        switch phase {
+        case .new, .greeting: return nil
+        default:
+            guard !handshake.peerHello.isEmpty else { return nil }
+            return min(configuration.hello.highestVersion, handshake.hello.highestVersion)
+        }
+    }
+
     /// Tells whether the session has ended: nothing it is told has an effect any more.
     package var hasEnded: Bool { phase == .ended }
 

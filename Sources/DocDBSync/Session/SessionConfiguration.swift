@@ -79,6 +79,12 @@ package enum SyncRule: String, CaseIterable, Sendable {
     case retry
     /// R19: a refusal leaves the document untouched.
     case refuseWhole
+    /// DESIGN 8.6: what a peer is known to have seen is not sent to it again.
+    case bases
+    /// Documents that are too large to be sent stand apart.
+    case sizes
+    /// What vectors say to be seen is compared with the entries that are there.
+    case claims
     /// R20: a waiting delta that does not fit is told no longer.
     case quarantineNeed
 }

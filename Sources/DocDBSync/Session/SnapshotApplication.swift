@@ -16,6 +16,8 @@ struct SnapshotApplication {
     var heard: [HeardDocument] = []
     /// Listed, evicted, and written anew: to be asked for again (R14).
     var again: [DocumentReference] = []
+    /// Documents of which the peer says to have seen more than it holds, or than this store has written: to be offered whole.
+    var claimed: [DocumentReference] = []
     /// Evicted because they may be read no more.
     var evicted: [DocumentReference] = []
     var effects: [SessionEffect] = []

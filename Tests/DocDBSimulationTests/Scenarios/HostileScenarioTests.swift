@@ -1,4 +1,5 @@
 import DocDB
+import DocDBCore
 import DocDBSimulation
 import DocDBStorage
 import DocDBSync
@@ -66,6 +67,11 @@ struct HostileScenarioTests {
             ]
             for device in devices { simulation.connect(device, to: hub) }
             for peer in simulation.peers { try peer.subscribe("cars") }
+            // The newer one says more in each message than the others know.
+            let newer = devices[1].number
+            simulation.network.tamper = { from, _, frame in
+                from == newer ? Self.withFurtherField(frame) : frame
+            }
             try simulation.start()
             for turn in 0..<12 {
                 try simulation.pick(simulation.peers).put(turn, ["turn": .int(Int64(turn))])
@@ -80,6 +86,73 @@ struct HostileScenarioTests {
             try simulation.runUntilQuiet()
             try simulation.auditor.checkAll()
             try simulation.expectSame([hub, devices[0], devices[1]])
+        }
+    }
+
+    /// A frame with a field at its end that only later versions of the protocol would know.
+    private static func withFurtherField(_ frame: [UInt8]) -> [UInt8] {
+        guard let message = try? MessageCodec.message(frame) else { return frame }
+        var plain = MessageCodec.frame(message, compresses: false)
+        // The head of an array of up to 23 fields holds their number.
+        guard plain.count > 1, plain[1] >= 0x80, plain[1] < 0x97 else { return frame }
+        plain[1] += 1
+        return plain + [0x82, 0x19, 0x12, 0x34, 0x61, 0x78]
+    }
+
+    @Test("a peer claims to have seen what it has not: what was written arrives everywhere", arguments: Scenario.seeds)
+    func forgedVectors(seed: UInt64) throws {
+        try Scenario.run("forged vectors", seed) { simulation in
+            let (hub, devices) = try simulation.addStar(3)
+            let (author, forger) = (devices[0], devices[1])
+            if simulation.number(0...1) == 0 { simulation.connect(devices[2], to: author) }
+            for device in devices { try device.subscribe("cars") }
+            try simulation.start()
+            for id in 1...4 { try author.put(id, ["n": .int(Int64(id))]) }
+            try simulation.runUntilQuiet()
+            for other in [hub, devices[2]] {
+                simulation.network.block(from: author, to: other)
+                simulation.network.block(from: other, to: author)
+            }
+            for id in 1...4 { try author.put(id, ["late": .int(Int64(id)), "secret": "yes"]) }
+            let claimed = forger.clock.wallNanoseconds + UInt64(simulation.number(0...100)) * 1_000_000_000
+            for id in 1...4 { try Self.forge(forger, id, of: author, upTo: claimed) }
+            try forger.put(4, ["forger": 4])
+            simulation.run(for: .seconds(20))
+            // What the author writes meanwhile, and after it has heard of the claim.
+            for id in 1...2 { try author.put(id, ["meanwhile": .int(Int64(id))]) }
+            simulation.network.heal()
+            if simulation.number(0...1) == 0 { simulation.peers[simulation.number(1...3)].crash() }
+            simulation.run(for: .seconds(5))
+            try simulation.start()
+            simulation.run(for: .seconds(120))
+            for id in 2...3 { try author.put(id, ["later": .int(Int64(id))]) }
+            simulation.run(for: .seconds(120))
+            try simulation.expectSame([hub] + devices, count: 4)
+            for id in 1...4 {
+                try simulation.expect(
+                    try hub.find(id)?["late"] == .int(Int64(id)), "what the author wrote to \(id) has not come")
+            }
+            try simulation.expect(try hub.find(2)?["later"] == 2, "what the author writes does not come any more")
+            try simulation.auditor.checkSilence()
+        }
+    }
+
+    /// Has a document of a peer say that it has seen what another peer wrote up to a time.
+    private static func forge(_ peer: SimulatedPeer, _ id: Int, of author: SimulatedPeer, upTo time: UInt64) throws {
+        let actor = try author.replica.read { $0.actor }
+        let replica = try peer.replica
+        let key = [UInt8(id)]
+        try replica.write { writer in
+            guard let actor, let collection = try writer.collection(named: "cars"),
+                let reference = try key.withUnsafeBytes({ try writer.reference(collection: collection, id: $0) })
+            else { return }
+            var state = DocumentState()
+            try writer.withDocument(reference) {
+                state = try DocumentState(body: $0.body, state: $0.state, actors: replica.actors)
+            }
+            let claim = DocumentState(seen: VersionVector(actor: actor, time: HybridTime(rawValue: time)))
+            _ = state.apply(DocumentDelta(base: VersionVector(), state: claim), forgets: true, names: replica.names)
+            try key.withUnsafeBytes { try writer.store(state, reference, id: $0, from: 1) }
         }
     }
 

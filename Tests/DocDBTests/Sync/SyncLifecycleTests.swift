@@ -75,8 +75,11 @@ struct SyncLifecycleTests {
         default: (identity, code) = (.offlinePlayground(appID: SyncPeer.appID), .connectionRejected)
         }
         let device = try SyncPeer("device", identity: identity)
+        try device.cars.findAll().subscribe()
         try device.connect(try hub.listen())
         try await device.wait { $0.connections.first?.lastProblem?.error.code == code }
+        // Also the subscription says what keeps it back.
+        try await device.wait { $0.subscriptions.first?.lastProblem?.error.code == code }
         let problem = try #require(device.sync.status.connections.first?.lastProblem)
         #expect(problem.error.message.contains("same"))
         try await hub.wait { $0.lastProblem != nil }
