@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBSync
+import SyncModel
 import Testing
 
 /// Peers that claim to have seen what they have not: with what vectors say, nothing else proves that a change is there.

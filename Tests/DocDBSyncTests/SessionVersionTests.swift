@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBSync
+import SyncModel
 import Testing
 
 @Suite("Sessions of mixed versions")
