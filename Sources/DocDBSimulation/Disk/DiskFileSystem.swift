@@ -23,8 +23,7 @@ final class DiskFileSystem: StoreFileSystem {
 
     func kind(of path: String) -> FileKind {
         core.locked {
-            // As `stat` does, it finds nothing where the disk fails.
-            guard core.succeeds(.access, path) else { return .missing }
+            guard core.succeeds(.access, path) else { return .unreadable }
             return switch core.node(path) {
             case .file: .file
             case .directory: .directory

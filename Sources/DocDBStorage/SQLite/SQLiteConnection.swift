@@ -88,6 +88,12 @@ package final class SQLiteConnection {
         guard code == SQLITE_OK else { throw SQLiteError.error(code, connection: handle, while: action) }
     }
 
+    /// Sets whether closing leaves the write-ahead log as it is; else the last connection moves it into the database and
+    /// deletes it.
+    func setKeepsWriteAheadLog(_ keeps: Bool) {
+        _ = docdb_sqlite3_db_config_int(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps ? 1 : 0)
+    }
+
     /// Sets how long a statement waits for a lock before it fails.
     package func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
 

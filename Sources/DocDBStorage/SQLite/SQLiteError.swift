@@ -13,6 +13,12 @@ package enum SQLiteError {
         return DocDBError(remedy.code, remedy.message, context: context)
     }
 
+    /// Whether a statement has failed for want of a table or a column.
+    private static func namesMissingSchema(_ connection: OpaquePointer) -> Bool {
+        let message = String(cString: sqlite3_errmsg(connection))
+        return message.hasPrefix("no such column") || message.hasPrefix("no such table")
+    }
+
     private static func remedy(
         primary: Int32, extended: Int32, action: String, detail: String, connection: OpaquePointer?
     ) -> (code: DocDBError.Code, message: String) {
@@ -27,7 +33,7 @@ package enum SQLiteError {
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             (
                 .corrupted,
-                "cannot \(action): the store is damaged (\(detail)); run 'docdb-inspect verify' on a copy and restore a backup"
+                "cannot \(action): the store is damaged (\(detail)); run 'docdb-inspect verify', then restore a backup or 'docdb-inspect salvage' it"
             )
         case SQLITE_BUSY, SQLITE_LOCKED:
             (.busy, "cannot \(action): another connection holds the store; end long reads there or try again")
@@ -47,6 +53,12 @@ package enum SQLiteError {
             (
                 .limitReached,
                 "cannot \(action): a value is larger than SQLite stores; split the document or the transaction"
+            )
+        case SQLITE_ERROR where connection.map(namesMissingSchema) ?? false:
+            // All statements are this code's own, and name what every store has.
+            (
+                .corrupted,
+                "cannot \(action): the schema of the store is damaged; run 'docdb-inspect salvage' or restore a backup"
             )
         default:
             (

@@ -21,9 +21,10 @@ package struct StoreSalvage {
         let source = StoreDirectory(path, fileSystem: files)
         try source.requireStore()
         let goal = StoreDirectory(target, fileSystem: files)
-        guard !target.isEmpty, !target.utf8.contains(0), files.kind(of: goal.path) == .missing else {
-            throw DocDBError(.misuse, "\(target) exists already; name a path for the new store that does not exist")
+        guard !target.isEmpty, !target.utf8.contains(0) else {
+            throw DocDBError(.misuse, "the new store's path is empty or has a NUL; name a path that does not exist yet")
         }
+        try goal.requireMissing("new store")
         let lock = try lockedAgainstWriters(source)
         defer { lock?.close() }
         let suffix = options.randomBytes(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()

@@ -60,7 +60,7 @@ package enum Platform {
 
     static func fileKind(_ path: String) -> FileKind {
         var status = stat()
-        guard stat(path, &status) == 0 else { return .missing }
+        guard stat(path, &status) == 0 else { return errno == ENOENT || errno == ENOTDIR ? .missing : .unreadable }
         return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
     }
 

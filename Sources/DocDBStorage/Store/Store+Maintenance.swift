@@ -40,7 +40,7 @@ extension Store {
         }
         let files = directory.fileSystem
         let target = StoreDirectory(path, fileSystem: files)
-        try Self.requireMissing(target)
+        try target.requireMissing("backup")
         let suffix = options.randomBytes(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let partial = StoreDirectory(target.path + ".partial-" + suffix, fileSystem: files)
         try files.makeDirectory(partial.path)
@@ -56,18 +56,12 @@ extension Store {
             if files.kind(of: directory.writeAheadLog) == .file {
                 try files.synchronizeFile(directory.writeAheadLog)
             }
-            try Self.requireMissing(target)
+            try target.requireMissing("backup")
             try files.rename(partial.path, to: target.path)
             try files.synchronizeDirectory(target.parent)
         } catch {
             Self.discard(partial)
             throw error
-        }
-    }
-
-    private static func requireMissing(_ target: StoreDirectory) throws(DocDBError) {
-        guard target.fileSystem.kind(of: target.path) == .missing else {
-            throw DocDBError(.misuse, "\(target.path) exists already; name a path for the backup that does not exist")
         }
     }
 

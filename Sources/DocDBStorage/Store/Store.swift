@@ -18,6 +18,8 @@ package final class Store: Sendable {
     /// What the layers above keep to find the replication of the store.
     private let replicationSlot = Lock<(any AnyObject & Sendable)?>(nil)
     private let isClosed = Atomic<Bool>(false)
+    /// Whether the write-ahead log was gone when the store was opened, though it had not been closed in order.
+    let hasLostWriteAheadLog: Bool
 
     /// The version of the format that this code writes; `user_version` in the database.
     package static let formatVersion: Int64 = 3
@@ -39,6 +41,8 @@ package final class Store: Sendable {
         let opened = try Self.connect(directory, options)
         opened.connection.action = "use \(directory.path)"
         identity = StoreIdentity(try StoreMetadata.bytes(.storeID, opened.connection) ?? [])
+        let lacksWriteAheadLog = try Self.lacksWriteAheadLog(opened.connection, directory)
+        hasLostWriteAheadLog = !opened.hadWriteAheadLog && lacksWriteAheadLog
         try Self.readNames(into: names, opened.connection)
         try Self.readActors(into: actors, opened.connection)
         let catalog = try Catalog(reading: opened.connection)
@@ -120,11 +124,13 @@ package final class Store: Sendable {
         guard options.access != .readOnly else { return try connectForReading(directory, options) }
         let isNew = try directory.prepare(creating: options.access == .readWriteCreate)
         let lock = try StoreLock(directory)
-        let hadWriteAheadLog = directory.fileSystem.kind(of: directory.writeAheadLog) == .file
+        let hadWriteAheadLog = directory.fileSystem.kind(of: directory.writeAheadLog) != .missing
         let connection = try SQLiteConnection(
             path: directory.database, mode: .readWriteCreate, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds,
             fileSystem: directory.fileSystem)
         connection.action = "open \(directory.path)"
+        // Until the session has ended in order: a store that is not marked as closed must not be without its log.
+        connection.setKeepsWriteAheadLog(true)
         if isNew { try connection.execute("PRAGMA page_size = 4096") }
         try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: true)
         try connection.execute(
@@ -145,6 +151,7 @@ package final class Store: Sendable {
         _ directory: StoreDirectory, _ options: StoreOptions
     ) throws(DocDBError) -> Opened {
         try directory.requireStore()
+        let hadWriteAheadLog = directory.fileSystem.kind(of: directory.writeAheadLog) != .missing
         var failure: DocDBError
         do throws(DocDBError) {
             let connection = try SQLiteConnection(
@@ -152,7 +159,7 @@ package final class Store: Sendable {
                 fileSystem: directory.fileSystem)
             connection.action = "open \(directory.path)"
             try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: false)
-            return Opened(connection: connection, lock: nil)
+            return Opened(connection: connection, lock: nil, hadWriteAheadLog: hadWriteAheadLog)
         } catch {
             failure = error
         }
@@ -166,7 +173,18 @@ package final class Store: Sendable {
             fileSystem: directory.fileSystem)
         connection.action = "open \(directory.path)"
         try StoreMigration.checkIdentity(connection, directory, mayBeEmpty: false)
-        return Opened(connection: connection, lock: nil, isImmutable: true)
+        return Opened(connection: connection, lock: nil, isImmutable: true, hadWriteAheadLog: hadWriteAheadLog)
+    }
+
+    /// Whether a store without a write-ahead log should have one: it was not closed in order, and is no backup, which never has.
+    private static func lacksWriteAheadLog(
+        _ connection: SQLiteConnection, _ directory: StoreDirectory
+    ) throws(DocDBError) -> Bool {
+        // One that has come since is another process's, which has just begun to write.
+        guard directory.fileSystem.byteCount(of: directory.writeAheadLog) == 0,
+            try StoreMetadata.integer(.isClean, connection) == 0
+        else { return false }
+        return try WriterSession.matchesIncarnation(connection, directory)
     }
 
     /// Reads the field names that a connection sees beyond those that are known.

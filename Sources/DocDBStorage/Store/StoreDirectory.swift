@@ -31,7 +31,11 @@ package struct StoreDirectory: Sendable {
             throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
         case .directory:
             try fileSystem.requireSearchable(path)
-            if fileSystem.kind(of: database) == .file { return false }
+            switch fileSystem.kind(of: database) {
+            case .file: return false
+            case .unreadable: throw unreadable(database)
+            case .missing, .directory: break
+            }
             // A creation that was cut short leaves at most the lock; anything else is somebody's directory, or a store
             // that has lost its database.
             guard creating, fileSystem.directoryEntries(path)?.allSatisfy({ $0 == "lock" }) == true else {
@@ -43,6 +47,7 @@ package struct StoreDirectory: Sendable {
         case .missing:
             guard creating else { throw missing }
             try fileSystem.makeDirectory(path)
+        case .unreadable: throw unreadable(path)
         }
         // Before there is a database: where there is one, the directory's own name is durable.
         try fileSystem.synchronizeDirectory(parent)
@@ -53,14 +58,35 @@ package struct StoreDirectory: Sendable {
     func requireStore() throws(DocDBError) {
         switch fileSystem.kind(of: path) {
         case .missing: throw missing
+        case .unreadable: throw unreadable(path)
         case .file:
             throw DocDBError(.notAStore, "\(path) is a file, not a store; a store is a directory such as cars.docdb")
         case .directory:
             try fileSystem.requireSearchable(path)
-            guard fileSystem.kind(of: database) == .file else {
+            switch fileSystem.kind(of: database) {
+            case .file: return
+            case .unreadable: throw unreadable(database)
+            case .missing, .directory:
                 throw DocDBError(.notAStore, "\(path) is a directory without a store in it; name an existing store")
             }
         }
+    }
+
+    /// Checks that there is nothing yet where something is to be made.
+    func requireMissing(_ purpose: String) throws(DocDBError) {
+        switch fileSystem.kind(of: path) {
+        case .missing: return
+        case .unreadable: throw unreadable(path)
+        case .file, .directory:
+            throw DocDBError(.misuse, "\(path) exists already; name a path for the \(purpose) that does not exist")
+        }
+    }
+
+    private func unreadable(_ path: String) -> DocDBError {
+        DocDBError(
+            .storageFailed,
+            "cannot look at \(path): a directory above it may not be searched, or the disk fails; check permissions and disk"
+        )
     }
 
     private var missing: DocDBError {

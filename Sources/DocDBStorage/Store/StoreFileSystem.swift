@@ -54,7 +54,11 @@ package protocol StoreFile: AnyObject, Sendable {
 }
 
 /// What a path names.
-package enum FileKind: Sendable { case missing, directory, file }
+package enum FileKind: Sendable {
+    case missing, directory, file
+    /// Nobody knows: a directory above may not be searched, or the disk fails.
+    case unreadable
+}
 
 /// What tells an open file from a copy of it, whatever the copy's content.
 package struct FileIdentity: Equatable, Sendable {

@@ -16,6 +16,7 @@ extension StoreVerifier {
             }
         }
         try checkOwners()
+        try checkOwnActors()
         for name in context.catalog.names {
             if let info = context.catalog[name] { try checkReferences(info) }
         }
@@ -37,6 +38,20 @@ extension StoreVerifier {
         }
         if toldCount != count || total != sum {
             report(location, "count and sum are not those of what it has told; it will be asked for everything again")
+        }
+    }
+
+    /// Checks that the ids of the store's own actors come from what is kept of them, or peers would refuse their changes.
+    private func checkOwnActors() throws {
+        let rows = try context.connection.prepareOnce("SELECT number, nonce, peer_key FROM own_actors")
+        while try rows.step() {
+            let derived = OwnActor(peerKey: [UInt8](rows.blob(2)), nonce: [UInt8](rows.blob(1)))
+            guard let number = UInt64(exactly: rows.int(0)), context.actors.actor(number) == derived.id else {
+                report(
+                    "actor \(rows.int(0))",
+                    "its id does not come from its nonce and key; the next session takes another")
+                continue
+            }
         }
     }
 

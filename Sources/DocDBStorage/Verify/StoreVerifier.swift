@@ -10,6 +10,12 @@ extension Store {
     package func verify() throws -> [VerificationFinding] {
         try read { context in
             let verifier = StoreVerifier(context)
+            if hasLostWriteAheadLog {
+                verifier.report(
+                    "write-ahead log",
+                    "it is missing though the store was not closed in order; commits since the last checkpoint are lost, "
+                        + "peers that have seen them send them again")
+            }
             try verifier.run()
             return verifier.findings
         }
@@ -145,7 +151,14 @@ final class StoreVerifier {
             }
             expected = row.last + 1
             do {
-                try reader.forEachHead(in: row) { (_, head) in deltaSum = deltaSum &+ head.contentDelta }
+                var lastTime = HybridTime.zero
+                try reader.forEachHead(in: row) { (_, head) in
+                    deltaSum = deltaSum &+ head.contentDelta
+                    lastTime = head.time
+                }
+                if lastTime != row.lastTime {
+                    report("change log, commit \(row.last)", "its row names another time than its record")
+                }
             } catch {
                 report("change log", error.message)
                 isReadable = false

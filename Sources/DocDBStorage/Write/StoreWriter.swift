@@ -130,8 +130,21 @@ final class StoreWriter: @unchecked Sendable {
             guard !isClosed else {
                 throw DocDBError(.databaseClosed, "the database at \(directory.path) has been closed; open it again")
             }
-            return try body()
+            do {
+                return try body()
+            } catch let error as DocDBError where error.code == .storageFailed {
+                throw explained(error)
+            }
         }
+    }
+
+    /// The error of a write that failed because the disk takes no writes any more, where that is so.
+    private func explained(_ error: DocDBError) -> DocDBError {
+        guard !directory.fileSystem.isWritable(directory.database) else { return error }
+        return DocDBError(
+            .readOnly,
+            "cannot write to \(directory.path): it may not be written to any more; make its disk writable, or change its permissions",
+            context: error.context)
     }
 
     /// Begins an SQLite transaction of the wanted durability, with a session and times reserved before it.

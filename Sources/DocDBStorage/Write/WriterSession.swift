@@ -32,7 +32,8 @@ struct WriterSession {
     ) throws(DocDBError) {
         reservedTime = HybridTime(
             rawValue: UInt64(bitPattern: try StoreMetadata.integer(.clockReserved, connection) ?? 0))
-        wasClean = try StoreMetadata.integer(.isClean, connection) != 0
+        // One that cannot be read counts as the worse.
+        wasClean = try StoreMetadata.integer(.isClean, connection) == 1
         let isSame = try Self.matchesIncarnation(connection, directory)
         let wasUsed = try StoreMetadata.bytes(.incarnationNonce, connection) != nil
         isCopy = !isSame && wasUsed
@@ -50,7 +51,7 @@ struct WriterSession {
     }
 
     /// Tells whether the incarnation file beside the database is the one that this database wrote.
-    private static func matchesIncarnation(
+    static func matchesIncarnation(
         _ connection: SQLiteConnection, _ directory: StoreDirectory
     ) throws(DocDBError) -> Bool {
         guard let written = try StoreMetadata.bytes(.incarnationNonce, connection), written.count == nonceByteCount
@@ -148,13 +149,17 @@ struct WriterSession {
 
     /// Marks the store as closed in order and, where no reader needs it, empties the write-ahead log.
     mutating func end(_ writer: StoreWriter) throws(DocDBError) {
-        guard hasBegun else { return }
+        guard hasBegun else {
+            writer.connection.setKeepsWriteAheadLog(!wasClean)
+            return
+        }
         let last = writer.state.lastTime
         try writer.commitDurably { () throws(DocDBError) in
             try StoreMetadata.set(.isClean, 1, writer.connection)
             try StoreMetadata.set(.clockReserved, Int64(bitPattern: last.rawValue), writer.connection)
         }
         hasBegun = false
+        writer.connection.setKeepsWriteAheadLog(false)
         _ = try writer.checkpoint(waiting: false)
     }
 }
