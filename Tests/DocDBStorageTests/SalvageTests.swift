@@ -103,6 +103,8 @@ struct SalvageTests {
         var store = try place.open()
         try Self.fill(store)
         if isOpen { try store.put(["_id": "late", "x": 1]) }
+        let refused = "INSERT INTO voided (document, actor, time) VALUES (zeroblob(16), zeroblob(16), 77)"
+        try store.write { try $0.context.connection.execute(refused) }
         let (contents, digests, id, actor) = (
             try Self.contents(store), try Self.digests(store), store.storeID, try store.lastActor()
         )
@@ -117,6 +119,7 @@ struct SalvageTests {
         #expect(digests.count == 20 - 1 + 1 + 160 + (isOpen ? 1 : 0) + 161 + 1)
         #expect(try store.read { $0.catalog["cars"]?.indexes.map(\.definition.text) } == ["price"])
         #expect(store.storeID != id)
+        #expect(try store.read { try $0.connection.integer("SELECT sum(time) FROM voided") } == 77)
         try store.put(["_id": "fresh"])
         #expect(try store.lastActor() != actor)
         #expect(try store.verify() == [])

@@ -15,6 +15,9 @@ struct SalvageCatalog {
     private(set) var metadataNumbers: [String: Int64] = [:]
     private(set) var identityKind: String?
     private(set) var quarantinedCount = 0
+    /// Changes that a hub has refused: document, actor and time.
+    private(set) var voided: [(document: [UInt8], actor: [UInt8], time: Int64)] = []
+    private(set) var areVoidedWhole = true
     /// Whether the tables and indexes that the schema should tell of are all there, and could be read.
     var isWhole = true
 
@@ -40,6 +43,12 @@ struct SalvageCatalog {
             if !trees.walk(root: root, { add($0, of: table) }) { isWhole = false }
         }
         if let root = roots["quarantine"] { trees.walk(root: root) { _ in quarantinedCount += 1 } }
+        if let root = roots["voided"] {
+            areVoidedWhole = trees.walk(root: root) { row in
+                guard let document = row.blob(1), let actor = row.blob(2), let time = row.int(3) else { return }
+                voided.append((document, actor, time))
+            }
+        }
         isWhole = complete(&names, "field_names", trees) && isWhole
         isWhole = complete(&actors, "actors", trees) && isWhole
         isWhole = complete(&collectionNames, "collections", trees) && isWhole

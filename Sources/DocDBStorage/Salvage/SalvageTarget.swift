@@ -85,6 +85,21 @@ final class SalvageTarget {
         try store.write { _ = try $0.makeCollection(named: name) }
     }
 
+    /// Takes over which changes a hub has refused.
+    func addVoided(_ voided: [(document: [UInt8], actor: [UInt8], time: Int64)]) throws {
+        guard !voided.isEmpty else { return }
+        try store.write { transaction in
+            let insert = try transaction.context.connection.prepareOnce(
+                "INSERT OR IGNORE INTO voided (document, actor, time) VALUES (?, ?, ?)")
+            for row in voided {
+                insert.bind(1, copying: row.document)
+                insert.bind(2, copying: row.actor)
+                insert.bind(3, row.time)
+                try insert.run()
+            }
+        }
+    }
+
     /// The state joined with what was found of the document before, as a page and an older copy of it may both be there.
     private func joined(
         _ state: DocumentState, id: UnsafeRawBufferPointer, _ name: String, _ transaction: WriteTransaction

@@ -113,6 +113,7 @@ package struct StoreSalvage {
         if work.hasOrphans || !work.strays.isEmpty { try salvageOrphans() }
         try target.flush()
         try createIndexes()
+        try target.addVoided(work.catalog.voided)
         if let kind = work.catalog.identityKind { try target.store.setIdentityKind(kind) }
         listLost()
         finishReport()
@@ -120,7 +121,7 @@ package struct StoreSalvage {
 
     /// Walks all that the schema leads to once, to know what is whole.
     private func surveyTrees() {
-        let catalogNames = Set(["meta", "field_names", "actors", "collections", "indexes", "quarantine"])
+        let catalogNames = Set(["meta", "field_names", "actors", "collections", "indexes", "quarantine", "voided"])
         let hadFaults = !work.catalog.isWhole
         let insertionLimit = UInt64(file.pageCount) * UInt64(file.pageByteCount) / 16
         for (name, root) in work.catalog.roots.sorted(by: { $0.key < $1.key }) {
@@ -324,6 +325,9 @@ package struct StoreSalvage {
         }
         if work.catalog.metadataNumbers[StoreMetadata.Name.isClean.rawValue] == 0, isLogMissing {
             work.report.losses.append("the write-ahead log is missing; commits since the last checkpoint are lost")
+        }
+        if !work.catalog.areVoidedWhole {
+            work.report.losses.append("some of the changes that a hub has refused, which the hub tells again")
         }
         if file.log.isHeaderDamaged {
             work.report.losses.append("the write-ahead log's header is damaged; late commits may be missing")

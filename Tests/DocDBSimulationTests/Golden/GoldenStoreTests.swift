@@ -8,7 +8,9 @@ import Testing
 @Suite("Golden stores")
 struct GoldenStoreTests {
     static let isMaking = ProcessInfo.processInfo.environment["DOCDB_MAKE_GOLDEN"] != nil
-    static let versions = ["store-version-1", "store-version-2"]
+    static let versions = ["store-version-1", "store-version-2", "store-version-3"]
+    /// The one that this version writes.
+    static let newest = "store-version-3"
 
     static func contents(_ dump: String) throws -> GoldenStore.Contents {
         let disk = try GoldenStore.restore(dump)
@@ -64,9 +66,9 @@ struct GoldenStoreTests {
         let made = try GoldenStore.make()
         if Self.isMaking {
             try made.write(
-                to: GoldenStore.directory.appending(path: "store-version-2.sql"), atomically: true, encoding: .utf8)
+                to: GoldenStore.directory.appending(path: Self.newest + ".sql"), atomically: true, encoding: .utf8)
         }
-        let golden = try GoldenStore.text("store-version-2.sql")
+        let golden = try GoldenStore.text(Self.newest + ".sql")
         let (lines, goldenLines) = (Self.comparable(made), Self.comparable(golden))
         let difference = zip(lines, goldenLines).first { $0 != $1 }
         #expect(
