@@ -1,6 +1,7 @@
 import DocDBCore
 import DocDBSync
 import Foundation
+import SyncModel
 import Testing
 
 /// A session between two peers as this version speaks it, frame by frame, which later versions must understand.
