@@ -18,6 +18,7 @@ final class CarsModel {
     /// Whether the app logs in again by itself before the login ends, as it would with a provider's refresh token.
     var renewsByItself = false
     private(set) var isLoggingIn = false
+    private(set) var isLoggingOut = false
     private(set) var renewalCount = 0
     private(set) var secondsRemaining: Int?
     /// Counts on four times a second.
@@ -94,7 +95,7 @@ final class CarsModel {
     var isHome: Bool { auth.status.isAuthenticated || auth.status == .expired }
 
     /// Whose cars are here still though nobody is logged in, as after a revocation; nobody else may log in before they go.
-    var formerUser: String? { isHome ? nil : db.auth.userID }
+    var formerUser: String? { isHome || isLoggingOut ? nil : db.auth.userID }
 
     /// Logs in, or logs in again while somebody is: the status says who is; where that fails, the alert says why.
     func logIn(token: String) async {
@@ -117,6 +118,8 @@ final class CarsModel {
             alert = "\(count) changes are not at the hub, and would be lost; go online first, or give them up"
             return
         }
+        isLoggingOut = true
+        defer { isLoggingOut = false }
         do {
             try await db.auth.logout { [cars] in try cars.findAll().evict(force: givesUp) }
             (token, search) = (nil, nil)
