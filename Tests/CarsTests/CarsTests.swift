@@ -57,7 +57,7 @@ struct CarsTests {
             expect no sent
             login bob-token
             wait sent
-            logout
+            logout anyway
             wait login
             expect stored 0
             """)
@@ -126,7 +126,7 @@ struct CarsTests {
             login ann-token
             expect alert another user's documents
             expect login
-            logout
+            logout anyway
             expect stored 0
             login ann-token
             wait user dev|ann

@@ -40,7 +40,7 @@ struct WalkthroughTests {
         for await _ in db.sync.statusUpdates where try db.sync.isAcknowledged("cars", id) { break }
 
         observation.cancel()
-        try await db.auth.logout { try cars.findAll().evict() }
+        try await db.auth.logout { try cars.findAll().evict(force: true) }
 
         #expect(me == "dev|ann")
         #expect(shown.withLock { $0 }.last == 1)
