@@ -32,7 +32,12 @@ struct HistoryAuditor {
                 let isHeld = peers.contains { other in
                     other !== peer && Self.state(of: document.id, other).map { Self.covers($0, stamp) } ?? false
                 }
-                if isHeld { continue }
+                // What waits in a quarantine, also the peer's own, comes back from there.
+                let isWaiting = peers.contains { other in
+                    guard let reference = other.replica.storage.references[1]?[document.id] else { return false }
+                    return other.replica.storage.quarantine.values.contains { $0[reference] != nil }
+                }
+                if isHeld || isWaiting { continue }
                 operations[document.id]?[stamp] = nil
                 written.removeAll { $0.id == document.id && $0.stamp == stamp }
             }

@@ -41,6 +41,20 @@ struct HistoryTests {
         for seed in seeds { #expect(Self.violation(seed: seed, steps: 120).1 == nil, "seed \(seed)") }
     }
 
+    @Test(
+        "Long histories that found a fault once hold",
+        arguments: [
+            // A false claim was answered for ever, twice.
+            300_264, 300_370,
+            // A restored store showed an older state of a document that it may not read any more, and kept it.
+            300_361,
+            // A write was held by a quarantine alone.
+            300_459,
+        ] as [UInt64])
+    func longHistories(_ seed: UInt64) throws {
+        if let violation = Self.violation(seed: seed, steps: 400).1 { throw violation }
+    }
+
     @Test("Random histories of faults converge and break no invariant")
     func randomHistories() {
         let first = UInt64(Self.number("DOCDB_HISTORY_FIRST", 0))

@@ -92,7 +92,8 @@ extension Session {
     }
 
     /// The reference of a document that the peer names, where it may know that there is one: it may read the document, or it
-    /// shows by a time of the document's vectors that it was told. Else the answer is that of a document that is not here.
+    /// shows by a time that the document's vectors cover that it has held some state of it, however old. Else the answer is
+    /// that of a document that is not here.
     func knownReference(of held: HeldDocument, _ reader: any ReplicaReader) throws -> DocumentReference? {
         guard let reference = try reference(of: held.name, reader), gate.rights.read != .everything else {
             return try reference(of: held.name, reader)
@@ -102,7 +103,8 @@ extension Session {
             if let body = document.body, mayRead(document, body, held.name.collection) { return }
             let state = try state(document)
             isKnown = held.seen.elements.contains {
-                $0.time == state.seen[$0.actor] || $0.time == state.deleted[$0.actor]
+                $0.time.rawValue > 0
+                    && (state.seen.covers($0.actor, $0.time) || state.deleted.covers($0.actor, $0.time))
             }
         }
         return isKnown ? reference : nil
