@@ -21,7 +21,7 @@ struct HistoryAuditor {
     }
 
     /// What a power cut lost was never sent, so it never existed for anyone.
-    mutating func forgetLost(_ peer: HistoryPeer, _ before: ModelReplica.Storage, _ peers: [HistoryPeer]) {
+    mutating func forgetLost(_ peer: HistoryPeer, _ before: ModelReplica.Storage, _ peers: [HistoryPeer]) throws {
         for (reference, document) in before.documents {
             for stamp in (operations[document.id] ?? [:]).keys
             where Self.covers(document.state, stamp)
@@ -33,16 +33,22 @@ struct HistoryAuditor {
                     other !== peer && Self.state(of: document.id, other).map { Self.covers($0, stamp) } ?? false
                 }
                 // What waits in a quarantine, also the peer's own, comes back from there.
-                let isWaiting = peers.contains { other in
-                    guard let reference = other.replica.storage.references[1]?[document.id] else { return false }
-                    return other.replica.storage.quarantine.values.contains { $0[reference] != nil }
-                }
+                let isWaiting = try peers.contains { try Self.waits(document.id, stamp, $0) }
                 if isHeld || isWaiting { continue }
                 operations[document.id]?[stamp] = nil
                 written.removeAll { $0.id == document.id && $0.stamp == stamp }
             }
         }
         entriesBySeen = [:]
+    }
+
+    /// Tells whether a write is in what a peer has put in quarantine.
+    private static func waits(_ id: [UInt8], _ stamp: Stamp, _ peer: HistoryPeer) throws -> Bool {
+        guard let reference = peer.replica.storage.references[1]?[id] else { return false }
+        return try peer.replica.storage.quarantine.values.compactMap { $0[reference] }.contains { delta in
+            let document = try WireContent.document(delta.bytes, names: peer.replica.names)
+            return try document.delta(actors: ActorTable()).map { covers($0.state, stamp) } ?? false
+        }
     }
 
     /// Notes which writes a peer's acknowledgement has reached.

@@ -38,7 +38,7 @@ extension HistoryWorld {
         case ..<255: try changeGrant(peer)
         case ..<270: cutLog(peer)
         case ..<285: backUp(peer)
-        case ..<310: crash(peer)
+        case ..<310: try crash(peer)
         case ..<320:
             peer.skew = [0, 0, 150 * Int64(Self.second)][random.below(3)]
             log("\(peer.name) skew \(peer.skew)")
@@ -160,7 +160,7 @@ extension HistoryWorld {
         peer.backups.append(peer.replica.backup())
     }
 
-    private func crash(_ peer: HistoryPeer) {
+    private func crash(_ peer: HistoryPeer) throws {
         for link in up.sorted() where peers[link.left] === peer || peers[link.right] === peer { drop(link) }
         if random.below(10) < 3, let backup = peer.backups.randomElement(using: &random) {
             log("\(peer.name) restores a backup at \(backup.sequence)")
@@ -171,7 +171,7 @@ extension HistoryWorld {
             let before = peer.replica.storage
             peer.replica.cutPower(keeping: random.below(6))
             log("\(peer.name) crashes from \(before.sequence) to \(peer.replica.storage.sequence)")
-            auditor.forgetLost(peer, before, peers)
+            try auditor.forgetLost(peer, before, peers)
         }
     }
 
