@@ -32,6 +32,7 @@ extension DatabaseAuthentication {
 
     /// A peer brought what a hub has certified or revoked: it is kept, as peers may ask for it while the hub is away.
     func noticesCame() {
+        // Where that fails they hold until the app ends, and the hub or a peer tells them again.
         try? StoredNotices.save(authenticator.notices, storage)
         if authenticator.isOwnGrantRevoked { grantWasRevoked(at: nil) }
     }
