@@ -181,7 +181,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         // Runs the programs cars and docdb-hub, which are built beside it.
-        .testTarget(name: "CarsTests", dependencies: ["DocDB"], swiftSettings: settings),
+        .testTarget(name: "CarsTests", dependencies: ["TestSupport", "DocDB"], swiftSettings: settings),
         .testTarget(name: "BenchmarkSuiteTests", dependencies: ["BenchmarkSuite"], swiftSettings: settings),
         .testTarget(
             name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzzing/Replay",

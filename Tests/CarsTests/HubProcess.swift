@@ -1,6 +1,7 @@
 import Dispatch
 import DocDB
 import Foundation
+import TestSupport
 
 /// A hub as people run it, with the users of `Examples/Cars/hub.json`, and a directory for all that belongs to it.
 final class HubProcess: Sendable {
@@ -77,40 +78,22 @@ enum Executable {
 }
 
 /// A program that runs, and writes into a file.
-final class RunningProcess: @unchecked Sendable {
-    // Unchecked: set up by this object's maker; afterwards only asked to end, which any thread may do.
-    private let process = Process()
+final class RunningProcess: Sendable {
+    private let process: ChildProcess
     private let log: String
-    private let ended: AsyncStream<Int32>
 
     init(_ name: String, _ arguments: [String], in directory: String) throws {
         log = directory + "/\(UUID().uuidString).log"
         try Data().write(to: URL(filePath: log))
-        let output = try FileHandle(forWritingTo: URL(filePath: log))
-        let (ended, continuation) = AsyncStream.makeStream(of: Int32.self)
-        self.ended = ended
-        process.executableURL = try Executable.url(name)
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
-        process.terminationHandler = { continuation.yield($0.terminationStatus) }
-        try process.run()
+        process = try ChildProcess(try Executable.url(name).path, arguments, outputPath: log)
     }
 
     func output() throws -> String { String(decoding: try Data(contentsOf: URL(filePath: log)), as: UTF8.self) }
 
     /// Waits for the end, and returns the exit status.
-    func end() async -> Int32 {
-        for await status in ended { return status }
-        return -1
-    }
+    func end() async -> Int32 { await process.end() }
 
-    func stop() {
-        guard process.isRunning else { return }
-        process.terminate()
-        process.waitUntilExit()
-    }
+    func stop() { process.stop() }
 
     /// The address that a hub says it listens at, once it does.
     func address() async throws -> String {

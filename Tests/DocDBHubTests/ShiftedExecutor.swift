@@ -28,7 +28,9 @@ final class ShiftedExecutor: ReplicationExecutor {
             state.timers[key] = Timer(time: time, work: work)
             return state.monotonic
         }
-        base.schedule(key: key, atNanoseconds: time > shift ? time - shift : 0) { [weak self] in self?.fire(key) }
+        base.schedule(key: key, atNanoseconds: time > shift ? time - shift : 0) { [weak self] in
+            self?.fire(key, at: time)
+        }
     }
 
     func cancel(key: UInt64) {
@@ -36,18 +38,34 @@ final class ShiftedExecutor: ReplicationExecutor {
         base.cancel(key: key)
     }
 
-    private func fire(_ key: UInt64) { state.withLock { $0.timers.removeValue(forKey: key) }?.work() }
+    /// Does what was scheduled, unless it was cancelled, replaced or done since.
+    private func fire(_ key: UInt64, at time: UInt64) {
+        let timer = state.withLock { state in
+            state.timers[key]?.time == time ? state.timers.removeValue(forKey: key) : nil
+        }
+        timer?.work()
+    }
 
-    /// Lets time pass on both clocks; what is due then is done at once.
+    /// Lets time pass on both clocks, and returns when what is due by then is done, in the order of its times.
     func pass(seconds: UInt64) async {
-        let timers = state.withLock { state in
+        let (now, timers) = state.withLock { state in
             state.wall += Int64(seconds) * 1_000_000_000
             state.monotonic += seconds * 1_000_000_000
-            return state.timers
+            return (base.monotonicNanoseconds + state.monotonic, state.timers.sorted { $0.value.time < $1.value.time })
         }
-        for (key, timer) in timers { schedule(key: key, atNanoseconds: timer.time, timer.work) }
-        // Twice: what is due was scheduled before the second one.
-        for _ in 0..<2 { await withCheckedContinuation { continuation in enqueue { continuation.resume() } } }
+        await withCheckedContinuation { continuation in
+            enqueue { [self] in
+                for (key, timer) in timers where state.withLock({ $0.timers[key]?.time }) == timer.time {
+                    if timer.time <= now {
+                        base.cancel(key: key)
+                        fire(key, at: timer.time)
+                    } else {
+                        schedule(key: key, atNanoseconds: timer.time, timer.work)
+                    }
+                }
+                continuation.resume()
+            }
+        }
     }
 }
 

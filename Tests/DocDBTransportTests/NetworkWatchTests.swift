@@ -1,6 +1,6 @@
 #if os(Linux)
     import DocDBTransport
-    import Foundation
+    import TestSupport
     import Testing
 
     @Suite("NetworkWatch", .timeLimit(.minutes(10)))
@@ -10,21 +10,15 @@
             let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
             let watch = try #require(NetworkWatch { continuation.yield() })
             let address = "127.77.\(Int.random(in: 1...254)).\(Int.random(in: 1...254))/32"
-            guard try ip("add", address) else { return print("skipped: this process may add no addresses") }
-            defer { _ = try? ip("del", address) }
+            guard try await ip("add", address) else { return print("skipped: this process may add no addresses") }
             for await _ in changes { break }
             withExtendedLifetime(watch) {}
+            #expect(try await ip("del", address))
         }
 
         /// Changes the addresses of the loopback interface; false where that is not possible here.
-        private func ip(_ verb: String, _ address: String) throws -> Bool {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/env")
-            process.arguments = ["ip", "address", verb, address, "dev", "lo"]
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            process.waitUntilExit()
-            return process.terminationStatus == 0
+        private func ip(_ verb: String, _ address: String) async throws -> Bool {
+            try await ChildProcess("env", ["ip", "address", verb, address, "dev", "lo"]).end() == 0
         }
     }
 #endif
