@@ -118,7 +118,7 @@ package final class ChildProcess: Sendable {
         #if canImport(Darwin)
             flags |= POSIX_SPAWN_CLOEXEC_DEFAULT
         #else
-            posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
+            try closeOthers(&actions)
         #endif
         posix_spawnattr_setflags(&attributes, Int16(flags))
         // Threads of the pools block signals, which a program would inherit.
@@ -137,4 +137,16 @@ package final class ChildProcess: Sendable {
         }
         return identifier
     }
+
+    #if !canImport(Darwin)
+        /// Keeps the caller's other files from the program, which would hold ports and locks.
+        private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
+            // Declared with `_GNU_SOURCE` alone, which the module of the C library has not.
+            typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+            guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else {
+                throw DocDBError(.storageFailed, "the C library has no posix_spawn_file_actions_addclosefrom_np")
+            }
+            _ = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, STDERR_FILENO + 1)
+        }
+    #endif
 }
