@@ -89,18 +89,24 @@ struct HubTests {
         let hub = try HubFixture(aliceSeconds: 10)
         let delegate = RecordingDelegate()
         let alice = try hub.open("alice", delegate)
+        let cars = hub.hub.db.collection("cars")
+        // On a busy machine a grant of ten seconds may be over before what it is for is done, so that another is needed.
+        func logIn(until condition: @escaping @Sendable () throws -> Bool) async throws {
+            while try !condition() {
+                try await alice.auth.login(token: "alice-token", provider: "dev")
+                try await eventually { try condition() || alice.auth.status == .expired }
+            }
+        }
         try alice.sync.start()
         try await eventually { delegate.count("required") == 1 }
-        try await alice.auth.login(token: "alice-token", provider: "dev")
         try alice.collection("cars").insert(["_id": "1", "owner": "dev|alice"])
-        try await eventually { try hub.hub.db.collection("cars").findAll().count() == 1 }
-        try await eventually { delegate.count("soon") >= 1 }
-        try await eventually { alice.auth.status == .expired && delegate.count("required") == 2 }
+        try await logIn { try cars.findAll().count() == 1 }
+        try await logIn { delegate.count("soon") >= 1 }
+        try await eventually { alice.auth.status == .expired && delegate.count("required") >= 2 }
         try alice.collection("cars").insert(["_id": "2", "owner": "dev|alice"])
         try await eventually { !alice.sync.status.isConnected }
-        #expect(try hub.hub.db.collection("cars").findAll().count() == 1)
-        try await alice.auth.login(token: "alice-token", provider: "dev")
-        try await eventually { try hub.hub.db.collection("cars").findAll().count() == 2 }
+        #expect(try cars.findAll().count() == 1)
+        try await logIn { try cars.findAll().count() == 2 }
         try alice.close()
     }
 

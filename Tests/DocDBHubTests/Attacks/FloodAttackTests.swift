@@ -173,23 +173,29 @@ struct FloodAttackTests {
         let hub = try AttackHub()
         let authenticator = try hub.authenticator("mallory")
         let mallory = try WirePeer(authenticator)
-        if isProven {
-            try await mallory.establish(hub.syncURL)
-        } else {
-            try await mallory.connect(hub.syncURL, hasSession: false)
-            var hello = Hello()
-            hello.appID = AttackHub.appID
-            hello.identityKind = "online"
-            hello.peerKey = authenticator.peerKey
-            hello.storeID = [UInt8](repeating: 3, count: 16)
-            hello.nonce = [UInt8](repeating: 4, count: 16)
-            mallory.say(MessageCodec.frame(.hello(hello), compresses: false))
-        }
-        // No more than the hub reads: what is on its way when it closes could reset the link before its reason is heard.
-        for _ in 0...SyncLimits.grantRequestCount {
-            mallory.say(MessageCodec.frame(.grantRequest, compresses: false))
-        }
-        #expect(try await ending(mallory).session == CloseCode.limitReached, "\(mallory.heard)")
+        var code: String?
+        // A handshake that a busy machine does not finish in time is begun anew.
+        repeat {
+            mallory.forget()
+            if isProven {
+                try await mallory.establish(hub.syncURL)
+            } else {
+                try await mallory.connect(hub.syncURL, hasSession: false)
+                var hello = Hello()
+                hello.appID = AttackHub.appID
+                hello.identityKind = "online"
+                hello.peerKey = authenticator.peerKey
+                hello.storeID = [UInt8](repeating: 3, count: 16)
+                hello.nonce = [UInt8](repeating: 4, count: 16)
+                mallory.say(MessageCodec.frame(.hello(hello), compresses: false))
+            }
+            // No more than the hub reads: what is on its way when it closes could reset the link before its reason is heard.
+            for _ in 0...SyncLimits.grantRequestCount {
+                mallory.say(MessageCodec.frame(.grantRequest, compresses: false))
+            }
+            code = try await ending(mallory).session
+        } while code == CloseCode.timeout
+        #expect(code == CloseCode.limitReached)
         let grants = mallory.heard.messages.count { if case .grant = $0 { true } else { false } }
         #expect(grants <= SyncLimits.grantRequestCount)
     }

@@ -144,11 +144,14 @@ final class WirePeer: LinkHandler, @unchecked Sendable {
             guard heard.close?.code == CloseCode.timeout else { break }
             cut()
             try await eventually { [self] in heard.linkClose != nil }
-            heardState.withLock { $0 = Heard() }
+            forget()
         }
         let closed = heard.close
         try #require(closed == nil, "\(closed.map { "\($0)" } ?? "")")
     }
+
+    /// Forgets what was heard, before another link.
+    func forget() { heardState.withLock { $0 = Heard() } }
 
     func cut() { link.withLock { $0 }?.close(.normal()) }
     func setReceiving(_ isReceiving: Bool) { link.withLock { $0 }?.setReceiving(isReceiving) }
