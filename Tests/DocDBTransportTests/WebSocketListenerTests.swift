@@ -190,8 +190,8 @@ struct WebSocketListenerTests {
     @Test("A quiet peer that answers pings stays")
     func quietPeer() async throws {
         let network = try TestNetwork {
-            $0.link.pingSeconds = 1
-            $0.link.silenceSeconds = 3
+            $0.link.pingSeconds = 2
+            $0.link.silenceSeconds = 7
         }
         let port = network.port
         let server = Recorder()
@@ -199,7 +199,7 @@ struct WebSocketListenerTests {
             let socket = try RawSocket(port: port)
             socket.send(upgradeHead())
             _ = socket.readHead()
-            // Each ping takes a second, so that four pass the time of silence.
+            // Each ping takes two seconds, so that four pass the time of silence.
             for count in 0..<4 {
                 guard socket.read(count: 3) == [0x89, 0x01, UInt8(ascii: "d")] else { return count }
                 socket.send([0x8A, 0x81, 0, 0, 0, 0, UInt8(ascii: "d")])
