@@ -1,5 +1,5 @@
-import DocDBAuth
 package import DocDBCore
+import DocDBStorage
 
 #if canImport(Glibc)
     import Glibc
@@ -45,88 +45,28 @@ package struct HubFiles: Sendable {
     }
 
     /// Creates the directory where there is none, for this user alone.
-    package func prepare() throws(DocDBError) {
-        guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Self.failure("create", directory) }
-    }
+    package func prepare() throws(DocDBError) { try PrivateFile.makeDirectory(directory) }
 
     /// The content of a file, or nil where there is none.
-    package static func read(_ path: String, limit: Int = 256 * 1024 * 1024) throws(DocDBError) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw failure("read", path)
-        }
-        defer { close(descriptor) }
-        var content: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
-            let count = systemRead(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("read", path) }
-            if count == 0 { return content }
-            content += chunk[..<count]
-            guard content.count <= limit else {
-                throw DocDBError(.limitReached, "the file \(path) is larger than \(limit) bytes")
-            }
-        }
+    package static func read(_ path: String, limit: Int = byteLimit) throws(DocDBError) -> [UInt8]? {
+        try PrivateFile.content(of: path, byteLimit: limit)
     }
 
     /// Writes a file anew, durably and at once, for this user alone.
     package static func replace(_ path: String, with bytes: [UInt8]) throws(DocDBError) {
-        let temporary = path + ".new"
-        unlink(temporary)
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("create", temporary) }
-        let isWritten = write(bytes, to: descriptor) && fsync(descriptor) == 0
-        close(descriptor)
-        guard isWritten, rename(temporary, path) == 0 else {
-            unlink(temporary)
-            throw failure("write", path)
-        }
+        try PrivateFile.replace(path, with: bytes)
     }
 
     /// Appends a line to a file, durably, and creates it for this user alone.
     package static func append(_ line: [UInt8], to path: String) throws(DocDBError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("open", path) }
-        defer { close(descriptor) }
-        guard write(line + [0x0A], to: descriptor), fsync(descriptor) == 0 else { throw failure("write", path) }
+        try PrivateFile.append(line: line, to: path)
     }
 
     /// The whole lines of a file; a last one that was not written to its end is left out.
     package static func lines(_ path: String) throws(DocDBError) -> [[UInt8]] {
-        guard let content = try read(path) else { return [] }
-        var lines = content.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
-        lines.removeLast()
-        return lines.filter { !$0.isEmpty }
+        try PrivateFile.lines(of: path, byteLimit: byteLimit)
     }
 
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        bytes.withUnsafeBytes { buffer in
-            var offset = 0
-            while offset < buffer.count {
-                guard let base = buffer.baseAddress else { return true }
-                let count = systemWrite(descriptor, base + offset, buffer.count - offset)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                offset += count
-            }
-            return true
-        }
-    }
-
-    private static func failure(_ action: String, _ path: String) -> DocDBError {
-        DocDBError(
-            .storageFailed, "cannot \(action) \(path): \(String(cString: strerror(errno))); check path and permissions")
-    }
-}
-
-/// `read` of the system, which a method's name hides.
-private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    read(descriptor, bytes, count)
-}
-
-/// `write` of the system.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
+    /// The most bytes of a file of the hub.
+    package static let byteLimit = 256 * 1024 * 1024
 }

@@ -51,13 +51,7 @@ package final class HubLedger: Sendable {
     }
 
     /// The epochs of all users.
-    package var epochs: [String: Int64] {
-        state.withLock { state in
-            var epochs: [String: Int64] = [:]
-            for (user, epoch) in state.epochs { epochs[user.text] = epoch.number }
-            return epochs
-        }
-    }
+    package var epochs: [ExactString: Int64] { state.withLock { $0.epochs.mapValues(\.number) } }
 
     package var revocations: RevocationList { state.withLock { $0.revocations } }
 
@@ -70,7 +64,14 @@ package final class HubLedger: Sendable {
             Result { () throws(DocDBError) -> [Revocation] in
                 var news: [Revocation] = []
                 for line in lines.dropFirst(state.revocationCount) {
-                    let revocation = try verifier.verify(revocation: String(decoding: line, as: UTF8.self))
+                    let text = String(decoding: line, as: UTF8.self)
+                    // The key that signed an entry may be forgotten by the time that the entry has run out.
+                    let revocation: Revocation
+                    if let past = Revocation.runOut(text, at: now) {
+                        revocation = past
+                    } else {
+                        revocation = try verifier.verify(revocation: text)
+                    }
                     if try state.revocations.add(revocation, now: now) { news.append(revocation) }
                     state.revocationCount += 1
                 }

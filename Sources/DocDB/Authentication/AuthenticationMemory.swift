@@ -8,7 +8,7 @@ struct AuthenticationMemory: Equatable {
     /// The latest time that is known.
     var latest = UnixTime(seconds: 0)
     /// The highest permission epoch seen of each user.
-    var epochs: [String: Int64] = [:]
+    var epochs: [ExactString: Int64] = [:]
 
     private static let name = "memory"
 
@@ -17,16 +17,36 @@ struct AuthenticationMemory: Equatable {
     init(_ storage: any CredentialStorage) throws {
         guard let bytes = try storage.load(Self.name) else { return }
         guard let members = try? StrictJSON.object(bytes), let time = members["latest"]?.intValue,
-            case .object(let epochs) = members["epochs"]
+            let epochs = Self.epochs(members["epochs"])
         else { throw DocDBError(.invalidGrant, "what is kept of logins is damaged; remove the credentials and log in") }
         owner = members["owner"]?.stringValue
         latest = UnixTime(seconds: time)
-        self.epochs = epochs.compactMapValues(\.intValue)
+        self.epochs = epochs
+    }
+
+    /// Reads pairs of a user and an epoch, or, as they were kept before, an object of them.
+    private static func epochs(_ value: Value?) -> [ExactString: Int64]? {
+        var epochs: [ExactString: Int64] = [:]
+        switch value {
+        case .array(let pairs):
+            for pair in pairs {
+                guard case .array(let parts) = pair, parts.count == 2, let user = parts[0].stringValue,
+                    let epoch = parts[1].intValue
+                else { return nil }
+                epochs[ExactString(user)] = epoch
+            }
+        case .object(let members): for (user, epoch) in members { epochs[ExactString(user)] = epoch.intValue }
+        default: return nil
+        }
+        return epochs
     }
 
     func save(_ storage: any CredentialStorage) throws {
         var members: [String: Value] = [
-            "latest": .int(latest.seconds), "epochs": .object(epochs.mapValues { .int($0) }),
+            "latest": .int(latest.seconds),
+            // Not an object, whose names must differ in more than Unicode normalisation.
+            "epochs": .array(
+                epochs.sorted { $0.key < $1.key }.map { .array([.string($0.key.text), .int($0.value)]) }),
         ]
         if let owner { members["owner"] = .string(owner) }
         try storage.save(Self.name, try StrictJSON.text(members))

@@ -235,9 +235,9 @@ public final class DatabaseAuthentication: Sendable {
         let epochs = authenticator.memory.epochs
         let credentials = try Credentials(
             accepted, appID: authenticator.appID, peer: authenticator.pair.publicKey, pinnedRoots: pinnedRoots,
-            highestEpoch: { epochs[$0] })
+            highestEpoch: { epochs[ExactString($0)] })
         let user = credentials.grant.userID
-        if let owner = state.withLock({ $0.memory.owner }), owner != user {
+        if let owner = state.withLock({ $0.memory.owner }), ExactString(owner) != ExactString(user) {
             throw DocDBError(
                 .anotherUser,
                 "the database holds another user's documents; log out with a clean-up first, or use another database")

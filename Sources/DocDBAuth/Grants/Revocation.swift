@@ -61,6 +61,16 @@ package struct Revocation: Hashable, Sendable {
             appID: try reader.text("aud"), subject: subject, issuedBefore: try reader.time("issuedBefore"),
             sequence: try reader.number("seq"), forgetAfter: try reader.time("exp"), text: text)
     }
+
+    /// The entry of a text by which nothing is revoked any more, as it says itself, so that it need not be verified; nil
+    /// where that is not so.
+    package static func runOut(_ text: String, at now: UnixTime) -> Revocation? {
+        guard let token = try? OwnToken(text, type: type, limit: AuthenticationLimits.certificateByteCount),
+            let claims = try? token.signature.claims(),
+            let revocation = try? Revocation(claims: claims, text: text), now >= revocation.forgetAfter
+        else { return nil }
+        return revocation
+    }
 }
 
 /// The revocations that count: of each user and grant the widest.

@@ -16,7 +16,7 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         /// The sums of certificates and revocations; nil where they have changed since.
         var noticeDigest: NoticeDigest?
         /// The highest permission epoch seen of each user.
-        var epochs: [String: Int64]
+        var epochs: [ExactString: Int64]
         var clock: JudgedClock
         /// What peers have presented, by hash.
         var known: [[UInt8]: String] = [:]
@@ -45,7 +45,7 @@ package final class OnlineAuthenticator: SessionAuthenticator {
     ///   - epochs: the highest permission epochs seen so far, by user id.
     ///   - floor: the latest time known.
     package init(
-        pair: PeerKeyPair, verifier: GrantVerifier, epochs: [String: Int64] = [:], floor: TimeFloor = TimeFloor(),
+        pair: PeerKeyPair, verifier: GrantVerifier, epochs: [ExactString: Int64] = [:], floor: TimeFloor = TimeFloor(),
         bindsChannel: Bool = true
     ) {
         appID = verifier.appID
@@ -78,21 +78,22 @@ package final class OnlineAuthenticator: SessionAuthenticator {
             state.noticeDigest = nil
             state.presented = Presented(
                 text: text, hash: Grant.hash(of: text), rights: PeerRights(.user(credentials.grant)))
-            state.epochs[credentials.grant.userID] = max(
-                state.epochs[credentials.grant.userID] ?? 0, credentials.grant.epoch)
+            state.note(epoch: credentials.grant.epoch, of: credentials.grant.userID)
         }
     }
 
     /// Presents a hub's certificate from now on.
     package func present(hub certificate: HubCertificate, now: UnixTime) throws(DocDBError) {
-        var verifier = state.withLock { $0.verifier }
-        try verifier.learn(certificate: certificate.text, now: now)
-        state.withLock { state in
-            state.verifier = verifier
-            state.noticeDigest = nil
-            state.presented = Presented(
-                text: certificate.text, hash: Grant.hash(of: certificate.text), rights: PeerRights(.hub(certificate)))
+        let result = state.withLock { state in
+            Result { () throws(DocDBError) in
+                try state.verifier.learn(certificate: certificate.text, now: now)
+                state.noticeDigest = nil
+                state.presented = Presented(
+                    text: certificate.text, hash: Grant.hash(of: certificate.text),
+                    rights: PeerRights(.hub(certificate)))
+            }
         }
+        try result.get()
     }
 
     /// Presents nothing any more: no session begins until there is a new grant.
@@ -110,11 +111,11 @@ package final class OnlineAuthenticator: SessionAuthenticator {
 
     /// Notes the permission epoch of a user: grants of lower ones are refused from now on.
     package func note(epoch: Int64, of userID: String) {
-        state.withLock { $0.epochs[userID] = max($0.epochs[userID] ?? 0, epoch) }
+        state.withLock { $0.note(epoch: epoch, of: userID) }
     }
 
     /// The highest permission epochs seen, by user id, and the latest time: what is to be kept.
-    package var memory: (epochs: [String: Int64], latest: UnixTime) {
+    package var memory: (epochs: [ExactString: Int64], latest: UnixTime) {
         state.withLock { ($0.epochs, $0.clock.latest) }
     }
 
@@ -211,6 +212,10 @@ package final class OnlineAuthenticator: SessionAuthenticator {
 }
 
 extension OnlineAuthenticator.State {
+    fileprivate mutating func note(epoch: Int64, of userID: String) {
+        epochs[ExactString(userID), default: 0] = max(epochs[ExactString(userID)] ?? 0, epoch)
+    }
+
     fileprivate mutating func authority(
         of peer: PeerPublicKey, presenting text: String, now: UnixTime
     ) throws(DocDBError) -> PeerAuthority {
@@ -223,8 +228,8 @@ extension OnlineAuthenticator.State {
             if isNews { noticeDigest = nil }
         }
         let authority = try verifier.authority(
-            of: peer, presenting: grant, now: now, revocations: revocations, highestEpoch: { epochs[$0] })
-        if let userID = authority.userID { epochs[userID] = max(epochs[userID] ?? 0, authority.epoch) }
+            of: peer, presenting: grant, now: now, revocations: revocations, highestEpoch: { epochs[ExactString($0)] })
+        if let userID = authority.userID { note(epoch: authority.epoch, of: userID) }
         if known.count >= OnlineAuthenticator.knownCount { known = [:] }
         known[Grant.hash(of: text)] = text
         return authority

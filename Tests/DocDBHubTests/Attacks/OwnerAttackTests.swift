@@ -41,6 +41,33 @@ struct OwnerAttackTests {
         try db.close()
     }
 
+    @Test("Users whose ids differ in Unicode normalisation alone are two, also to a database that is one's")
+    func normalisation() async throws {
+        let hub = try AttackHub(providers: { _ in
+            let everything = #""permissions": {"read": {"everything": true}, "write": {"everything": true}}"#
+            return """
+                "names": {"type": "static", "developmentOnly": true, "tokens": [
+                  {"token": "composed", "userID": "zo\u{E9}", \(everything)},
+                  {"token": "decomposed", "userID": "zoe\u{301}", \(everything)}]}
+                """
+        })
+        let db = try hub.open("shared")
+        try await db.auth.login(token: "composed", provider: "names")
+        try db.collection("cars").insert(["_id": "mine"])
+        try await db.auth.logout()
+        let error = await #expect(throws: DocDBError.self) {
+            try await db.auth.login(token: "decomposed", provider: "names")
+        }
+        #expect(error?.code == .anotherUser)
+        // After a clean-up it is the other's, and both are remembered.
+        try await db.auth.logout { _ = try db.collection("cars").findAll().evict(force: true) }
+        try await db.auth.login(token: "decomposed", provider: "names")
+        try db.close()
+        let again = try hub.open("shared")
+        try await eventually { again.auth.status.isAuthenticated }
+        try again.close()
+    }
+
     @Test("Who logs in after another gets what they may read, and nothing that was told to the other")
     func following() async throws {
         let hub = try AttackHub()
