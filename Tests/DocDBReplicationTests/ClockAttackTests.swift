@@ -14,6 +14,24 @@ struct ClockAttackTests {
 
     init() throws { hub = try TestHub() }
 
+    /// A hub, and a device with a grant of 20 seconds that has what the hub has: one document.
+    private func connect() async throws -> (server: EnginePeer, alice: EnginePeer) {
+        let server = try EnginePeer("hub", on: network, authenticator: hub.authenticator(), clock: hubClock) {
+            $0.isKeeper = true
+            $0.wantsEverything = true
+        }
+        try server.engine.start()
+        let alice = try EnginePeer(
+            "alice", on: network, authenticator: hub.device("alice", read: nil, write: nil, seconds: 20),
+            clock: deviceClock
+        ) { $0.urls = [server.url] }
+        try alice.subscribe()
+        try alice.engine.start()
+        try server.put(#"{"_id": "early"}"#)
+        try await eventually([alice, server]) { try alice.contents().count == 1 }
+        return (server, alice)
+    }
+
     /// What is done to a device's clock while its grant of 20 seconds runs out.
     enum Manipulation: CaseIterable {
         /// The device sleeps for a minute.
@@ -44,19 +62,7 @@ struct ClockAttackTests {
         arguments: Manipulation.allCases, [true, false])
     func device(_ manipulation: Manipulation, hubWrites: Bool) async throws {
         // The hub's own clock stands still here, so that it is the device that must stop.
-        let server = try EnginePeer("hub", on: network, authenticator: hub.authenticator(), clock: hubClock) {
-            $0.isKeeper = true
-            $0.wantsEverything = true
-        }
-        try server.engine.start()
-        let alice = try EnginePeer(
-            "alice", on: network, authenticator: hub.device("alice", read: nil, write: nil, seconds: 20),
-            clock: deviceClock
-        ) { $0.urls = [server.url] }
-        try alice.subscribe()
-        try alice.engine.start()
-        try server.put(#"{"_id": "early"}"#)
-        try await eventually([alice, server]) { try alice.contents().count == 1 }
+        let (server, alice) = try await connect()
         manipulate(manipulation)
         // The first thing that happens thereafter, on either side.
         try hubWrites ? server.put(#"{"_id": "late"}"#) : alice.put(#"{"_id": "late"}"#)
@@ -71,19 +77,7 @@ struct ClockAttackTests {
 
     @Test("The hub stops by its own clock, whatever the device's says")
     func hubClocks() async throws {
-        let server = try EnginePeer("hub", on: network, authenticator: hub.authenticator(), clock: hubClock) {
-            $0.isKeeper = true
-            $0.wantsEverything = true
-        }
-        try server.engine.start()
-        let alice = try EnginePeer(
-            "alice", on: network, authenticator: hub.device("alice", read: nil, write: nil, seconds: 20),
-            clock: deviceClock
-        ) { $0.urls = [server.url] }
-        try alice.subscribe()
-        try alice.engine.start()
-        try server.put(#"{"_id": "early"}"#)
-        try await eventually([alice, server]) { try alice.contents().count == 1 }
+        let (server, alice) = try await connect()
         hubClock.advance(nanoseconds: 20_000_000_000)
         try alice.put(#"{"_id": "late"}"#)
         try await eventually([alice, server]) {

@@ -83,6 +83,27 @@ import Testing
         #expect(news.evicted.count == 1)
     }
 
+    @Test("collections that nobody watches any more are forgotten, however many a peer has named")
+    func forgotten() throws {
+        router.watch(try scope([("cars", "a == 1")]), session: 1)
+        for number in 0..<1_000 {
+            router.watch(try scope([("c\(number)", "true"), ("d\(number)", "a == 1")]), session: 2)
+        }
+        #expect(router.watchedCollectionCount == 3)
+        router.forget(session: 2)
+        router.watchSubscriptions([(collection: "cars", filter: try Filter.parse("b == 1"), evicts: true)])
+        #expect(router.watchedCollectionCount == 1)
+        // What others watch goes on, whichever came first.
+        router.forget(session: 1)
+        try peer.put(#"{"_id": 1, "a": 1, "b": 1}"#)
+        #expect(router.beginPump().gathered.entering.count == 1)
+        router.watchSubscriptions([])
+        #expect(router.watchedCollectionCount == 0)
+        router.watch(try scope([("cars", "a == 2")]), session: 3)
+        try peer.put(#"{"_id": 1, "a": 2}"#)
+        #expect(router.beginPump().sessions == [3])
+    }
+
     @Test("what comes into and leaves subscriptions is gathered, and what only changes is not")
     func subscriptions() throws {
         router.watchSubscriptions([

@@ -101,6 +101,20 @@ import Testing
         #expect(table.own.sequence == 501)
     }
 
+    @Test("a peer that makes peers up without end fills no memory, and what is noted goes with whom it is about")
+    func madeUp() {
+        var table = PresenceTable(own: Self.record(1, sequence: 1))
+        let limit = ReplicationLimits.presencePeerCount
+        for number in 0..<(5 * limit) {
+            var record = PresenceRecord(peer: Self.id(0), sequence: 1)
+            for byte in 0..<4 { record.peer[byte] = UInt8(truncatingIfNeeded: (number + 1) >> (8 * byte)) }
+            _ = table.receive([record], link: 2, now: 0)
+        }
+        #expect(table.noteCount == limit)
+        check(table.expire(now: 600_000_000_001))
+        #expect(table.noteCount == 0)
+    }
+
     @Test("the graph holds what is connected, and forgets who is silent for ten minutes")
     func graph() {
         var table = PresenceTable(own: Self.record(1, sequence: 1))

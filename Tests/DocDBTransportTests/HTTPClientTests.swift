@@ -113,6 +113,22 @@ struct HTTPClientTests {
         #expect(await task.value == .cancelled)
     }
 
+    @Test("A task that is cancelled already ends its request before it begins", arguments: 0..<20)
+    func cancelledBefore(_ round: Int) async throws {
+        let network = try network()
+        let request = HTTPClientRequest(url: url(network, "/never"))
+        let task = Task { [client] () -> DocDBError.Code? in
+            withUnsafeCurrentTask { $0?.cancel() }
+            do throws(DocDBError) {
+                _ = try await client.send(request, limits: HTTPClientLimits(timeoutSeconds: 50))
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(await task.value == .cancelled)
+    }
+
     @Test("Certificates are verified by the authorities and the host's name, or by pins")
     func certificates() async throws {
         let wrongName = try TestCertificates(names: "DNS:elsewhere")

@@ -87,6 +87,11 @@ package final class QueryMatcher {
         count -= 1
     }
 
+    /// Forgets a collection over which no predicate stands.
+    package func forget(collection number: Int64) {
+        if !hasPredicates(collection: number) { collections[number] = nil }
+    }
+
     /// Tells whether any predicate stands over a collection: where none does, its changes match nothing.
     package func hasPredicates(collection: Int64) -> Bool { (collections[collection]?.count ?? 0) > 0 }
 }

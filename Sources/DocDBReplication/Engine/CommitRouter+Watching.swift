@@ -21,18 +21,17 @@ extension CommitRouter {
         state.withLock { state in
             state.unwatch(session)
             guard !scope.isEverything else { return state.everything.insertInOrder(session) }
-            var predicates: [MatcherID] = []
             for (name, filter) in scope.filters {
-                let number = state.number(of: CollectionName(name))
+                let name = CollectionName(name)
                 if filter == .everything {
-                    state.watched[CollectionName(name)]?.whole.insertInOrder(session)
+                    _ = state.enter(name)
+                    state.watched[name]?.whole.insertInOrder(session)
+                    state.wholes[session, default: []].append(name)
                 } else {
-                    let id = state.matcher.add(collection: number, filter: filter)
-                    state.standing[id] = .session(session)
-                    predicates.append(id)
+                    let id = state.add(filter, to: name, for: .session(session))
+                    state.predicates[session, default: []].append(id)
                 }
             }
-            state.predicates[session] = predicates
         }
     }
 
@@ -48,15 +47,9 @@ extension CommitRouter {
     /// Watches what comes into and leaves subscriptions, in place of the ones before.
     package func watchSubscriptions(_ filters: [(collection: String, filter: Filter, evicts: Bool)]) {
         state.withLock { state in
-            for id in state.subscriptionPredicates {
-                state.matcher.remove(id)
-                state.standing[id] = nil
-            }
-            state.subscriptionPredicates = []
-            for (name, filter, evicts) in filters {
-                let id = state.matcher.add(collection: state.number(of: CollectionName(name)), filter: filter)
-                state.standing[id] = .subscription(evicts: evicts)
-                state.subscriptionPredicates.append(id)
+            for id in state.subscriptionPredicates { state.remove(id) }
+            state.subscriptionPredicates = filters.map { name, filter, evicts in
+                state.add(filter, to: CollectionName(name), for: .subscription(evicts: evicts))
             }
         }
     }
@@ -71,6 +64,9 @@ extension CommitRouter {
         }
     }
 
+    /// How many collections are watched.
+    package var watchedCollectionCount: Int { state.withLock { $0.watched.count } }
+
     /// Begins a pump: takes what concerns no session alone, and names the sessions that have news, ascending.
     package func beginPump() -> (gathered: Gathered, sessions: [UInt64]) {
         state.withLock { state in
@@ -82,21 +78,44 @@ extension CommitRouter {
 }
 
 extension CommitRouter.State {
-    /// The matcher's number of a collection.
-    mutating func number(of name: CollectionName) -> Int64 {
-        if let known = watched[name] { return known.number }
-        let number = Int64(watched.count + 1)
-        watched[name] = CommitRouter.Watched(number: number)
-        return number
+    /// Counts one more use of a collection, and returns the matcher's number of it.
+    fileprivate mutating func enter(_ name: CollectionName) -> Int64 {
+        if watched[name] == nil {
+            lastNumber += 1
+            watched[name] = CommitRouter.Watched(number: lastNumber)
+        }
+        watched[name]?.useCount += 1
+        return watched[name]?.number ?? lastNumber
     }
 
-    mutating func unwatch(_ session: UInt64) {
-        for id in predicates.removeValue(forKey: session) ?? [] {
-            matcher.remove(id)
-            standing[id] = nil
-        }
+    /// Counts one use less.
+    private mutating func leave(_ name: CollectionName) {
+        watched[name]?.useCount -= 1
+        guard let known = watched[name], known.useCount == 0 else { return }
+        watched[name] = nil
+        matcher.forget(collection: known.number)
+    }
+
+    fileprivate mutating func add(
+        _ filter: Filter, to name: CollectionName, for purpose: CommitRouter.Standing.Purpose
+    ) -> MatcherID {
+        let id = matcher.add(collection: enter(name), filter: filter)
+        standing[id] = CommitRouter.Standing(collection: name, purpose: purpose)
+        return id
+    }
+
+    fileprivate mutating func remove(_ id: MatcherID) {
+        matcher.remove(id)
+        if let gone = standing.removeValue(forKey: id) { leave(gone.collection) }
+    }
+
+    fileprivate mutating func unwatch(_ session: UInt64) {
+        for id in predicates.removeValue(forKey: session) ?? [] { remove(id) }
         everything.removeAll { $0 == session }
-        for name in watched.keys { watched[name]?.whole.removeAll { $0 == session } }
+        for name in wholes.removeValue(forKey: session) ?? [] {
+            watched[name]?.whole.removeAll { $0 == session }
+            leave(name)
+        }
     }
 }
 

@@ -9,12 +9,17 @@ import Synchronization
 /// A session that no change concerns costs a commit nothing: the matcher looks at predicates by the values of the changed
 /// documents. All that a batch of commits leaves is one scheduled pump.
 package final class CommitRouter: CommitObserver {
-    /// What a standing predicate is for.
-    enum Standing {
-        /// The scope of a session.
-        case session(UInt64)
-        /// A subscription; its documents may be evicted when they leave it.
-        case subscription(evicts: Bool)
+    /// A standing predicate, by its collection and what it is for.
+    struct Standing {
+        enum Purpose {
+            /// The scope of a session.
+            case session(UInt64)
+            /// A subscription; its documents may be evicted when they leave it.
+            case subscription(evicts: Bool)
+        }
+
+        var collection: CollectionName
+        var purpose: Purpose
     }
 
     /// What commits changed for one session since it was last told.
@@ -45,6 +50,8 @@ package final class CommitRouter: CommitObserver {
         let number: Int64
         /// Sessions that want the whole collection, dead documents included; ascending.
         var whole: [UInt64] = []
+        /// How many predicates and sessions watch it: with the last one it is forgotten.
+        var useCount = 0
     }
 
     struct State: ~Copyable, @unchecked Sendable {
@@ -52,8 +59,13 @@ package final class CommitRouter: CommitObserver {
         let matcher: QueryMatcher
         var standing: [MatcherID: Standing] = [:]
         var predicates: [UInt64: [MatcherID]] = [:]
+        /// The collections that sessions want whole.
+        var wholes: [UInt64: [CollectionName]] = [:]
         var subscriptionPredicates: [MatcherID] = []
+        /// Peers name collections as they like, so what nobody watches any more is not kept.
         var watched: [CollectionName: Watched] = [:]
+        /// The matcher's last number of a collection.
+        var lastNumber: Int64 = 0
         /// The names of the store's collections met so far, by the store's numbers.
         var names: [Int64: CollectionName] = [:]
         /// Sessions that want everything; ascending.
@@ -130,7 +142,7 @@ extension CommitRouter.State {
         for session in watched.whole { add(reference, session, change, matchedBefore: before != nil) }
         matcher.match(collection: watched.number, before: before, after: after, id: id, into: &matches)
         for match in matches {
-            switch standing[match.id] {
+            switch standing[match.id]?.purpose {
             case .session(let session): add(reference, session, change, matchedBefore: match.matchedBefore)
             case .subscription(let evicts):
                 if !match.matchedBefore { gathered.entering.append(reference) }

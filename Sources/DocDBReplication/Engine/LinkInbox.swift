@@ -20,6 +20,9 @@ final class LinkInbox: LinkHandler {
         var isPaused = false
     }
 
+    /// What a frame costs beside its bytes, lest empty ones cost nothing.
+    private static let frameOverheadByteCount = 64
+
     private let state = Lock(State())
     /// Schedules a call of `take`.
     private let wake: @Sendable () -> Void
@@ -27,7 +30,9 @@ final class LinkInbox: LinkHandler {
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     func linkDidOpen(_ link: any Link) { add(.opened, byteCount: 0, link) }
-    func link(_ link: any Link, didReceive frame: [UInt8]) { add(.frame(frame), byteCount: frame.count, link) }
+    func link(_ link: any Link, didReceive frame: [UInt8]) {
+        add(.frame(frame), byteCount: frame.count + Self.frameOverheadByteCount, link)
+    }
     func linkDidDrain(_ link: any Link) { add(.drained, byteCount: 0, link) }
     func link(_ link: any Link, didClose reason: LinkCloseReason) { add(.closed(reason), byteCount: 0, link) }
 

@@ -80,7 +80,11 @@ extension ReplicationEngine {
         connection.isKeeper = rights.isHub || environment.authenticator.grant.isEmpty && hello.isKeeper
         connection.state = .established
         connection.sinceWallNanoseconds = executor.wallNanoseconds
-        connection.peerNumber = (try? replica.read { try $0.peer(storeID: hello.storeID)?.number }) ?? 0
+        do {
+            connection.peerNumber = try replica.read { try $0.peer(storeID: hello.storeID)?.number ?? 0 }
+        } catch {
+            noteTrouble(error as? DocDBError ?? DocDBError(.storageFailed, "reading what is known of a peer failed"))
+        }
         isStatusDirty = true
         if let other = sortedConnections.first(where: { isDuplicate($0, of: connection) }) {
             let loser = isBetter(connection, than: other) ? other : connection

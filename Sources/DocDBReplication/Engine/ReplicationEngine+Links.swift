@@ -147,7 +147,8 @@ extension ReplicationEngine {
     private func linkError(_ reason: LinkCloseReason) -> StatusError? {
         switch reason.code {
         case 1000, 1001: nil
-        case 1008, 1013: statusError(DocDBError(.connectionRejected, "the peer refused the link: \(reason.text)"))
+        case 1008, LinkCloseReason.busy("").code:
+            statusError(DocDBError(.connectionRejected, "the peer refused the link: \(reason.text)"))
         case 1006: statusError(DocDBError(.connectionFailed, "the link was lost: \(reason.text); it is opened again"))
         default: statusError(DocDBError(.connectionFailed, "the link has closed: \(reason)"))
         }

@@ -1,5 +1,5 @@
 import DocDBCore
-package import DocDBSync
+import DocDBSync
 import Synchronization
 
 // What the layer that grants and revokes rights tells the engine.
@@ -13,29 +13,6 @@ extension ReplicationEngine {
                 engine.tell(connection, .renewed)
             }
             engine.dialWaiting()
-        }
-    }
-
-    /// What a peer may do has changed, by its grant or its permissions.
-    package func setRights(_ rights: PeerRights, ofPeer peer: [UInt8]) {
-        enqueue { engine in
-            for connection in engine.sortedConnections where connection.isEstablished && connection.peerID == peer {
-                connection.rights = rights
-                engine.peerRights.withLock { $0[peer] = rights }
-                engine.tell(connection, .rights(rights))
-            }
-        }
-    }
-
-    /// Ends the sessions with the peers that a test names, with a code of `CloseCode` and a message with the remedy.
-    package func endSessions(
-        code: String, message: String, where isMeant: @escaping @Sendable (Hello, PeerRights) -> Bool
-    ) {
-        enqueue { engine in
-            for connection in engine.sortedConnections
-            where connection.isEstablished && isMeant(connection.hello, connection.rights) {
-                engine.tell(connection, .close(code: code, message: message))
-            }
         }
     }
 

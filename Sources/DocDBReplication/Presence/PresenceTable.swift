@@ -36,12 +36,14 @@ package struct PresenceTable {
                 if record.sequence >= own.sequence, record.sequence < .max { own.sequence = record.sequence + 1 }
                 continue
             }
-            told[link, default: [:]][record.peer] = record.sequence
             if let known = entries[record.peer] {
+                told[link, default: [:]][record.peer] = record.sequence
                 guard record.sequence > known.record.sequence else { continue }
             } else if entries.count >= ReplicationLimits.presencePeerCount {
+                // Nothing is noted of whom there is no room for.
                 continue
             }
+            told[link, default: [:]][record.peer] = record.sequence
             entries[record.peer] = Entry(record: record, link: link, heard: now)
             heard.append(record.peer)
         }
@@ -62,11 +64,16 @@ package struct PresenceTable {
     /// Forgets what a link's peer was told.
     package mutating func removeLink(_ link: UInt64) { told[link] = nil }
 
+    /// How many facts are noted of what peers were told.
+    package var noteCount: Int { told.values.reduce(0) { $0 + $1.count } }
+
     /// Forgets peers of which nothing was heard for too long; returns whether there were any.
     package mutating func expire(now: UInt64) -> Bool {
         let before = entries.count
         entries = entries.filter { $0.value.heard &+ ReplicationLimits.originSilenceNanoseconds > now }
-        return entries.count != before
+        guard entries.count != before else { return false }
+        for link in told.keys { told[link] = told[link]?.filter { $0.key == own.peer || entries[$0.key] != nil } }
+        return true
     }
 
     /// What a link's peer has not been told yet, sorted by peer; notes that it is told now.

@@ -71,6 +71,10 @@ final class HTTPClientLoop: @unchecked Sendable {
             return inbox
         }
         for (transfer, completion) in taken.beginning {
+            guard !transfer.isCancelled else {
+                completion(.failure(Self.cancelled))
+                continue
+            }
             guard let easy = transfer.open() else {
                 completion(
                     .failure(DocDBError(.connectionFailed, "libcurl takes no further request; memory may be short")))
@@ -80,10 +84,12 @@ final class HTTPClientLoop: @unchecked Sendable {
             curl_multi_add_handle(pointer, easy)
         }
         for transfer in taken.cancelled {
-            guard let easy = transfer.easy else { continue }
-            end(easy, .failure(DocDBError(.cancelled, "the HTTP request was cancelled")))
+            transfer.isCancelled = true
+            if let easy = transfer.easy { end(easy, .failure(Self.cancelled)) }
         }
     }
+
+    private static let cancelled = DocDBError(.cancelled, "the HTTP request was cancelled")
 
     private func takeEnded() {
         var code = CURLE_OK

@@ -6,7 +6,8 @@ package struct HTTPRequest: Sendable, Hashable {
     package var path: String
     /// What follows the `?`, percent-decoded; empty where there is none.
     package var query: String
-    /// Values by header name, in lower case; only `HTTPRequest.headerNames` are kept.
+    /// Values by header name, in lower case: those of `accept`, `authorization`, `content-type`, `host`, `origin`,
+    /// `user-agent` and `x-forwarded-for` alone.
     package var headers: [String: String]
     /// The body.
     package var body: [UInt8]
@@ -24,11 +25,6 @@ package struct HTTPRequest: Sendable, Hashable {
         self.body = body
         self.remoteAddress = remoteAddress
     }
-
-    /// The headers that are handed on.
-    package static let headerNames = [
-        "accept", "authorization", "content-type", "host", "origin", "user-agent", "x-forwarded-for",
-    ]
 }
 
 /// An answer, of a listener or to one.

@@ -7,6 +7,8 @@ final class HTTPTransfer: @unchecked Sendable {
     private let request: HTTPClientRequest
     private let limits: HTTPClientLimits
     private(set) var easy: UnsafeMutableRawPointer?
+    /// Whether it was cancelled before it began.
+    var isCancelled = false
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var errorBuffer: UnsafeMutablePointer<CChar>?
     private var response = HTTPResponse(status: 0)

@@ -166,6 +166,7 @@ struct SyncLifecycleTests {
         try await second.wait { $0.connections.first?.lastProblem != nil }
         let problem = try #require(second.sync.status.connections.first?.lastProblem)
         #expect(problem.error.message.contains("limit"))
+        #expect(problem.error.code == .connectionRejected)
         #expect(hub.sync.status.lastProblem?.error.code == .limitReached)
         await first.sync.stop()
         try await second.wait(\.isConnected)
