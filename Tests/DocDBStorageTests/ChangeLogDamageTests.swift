@@ -8,6 +8,19 @@ import Testing
 struct ChangeLogDamageTests {
     struct Abort: Error {}
 
+    @Test("What a damaged number says comes after the last commit that can be, nothing does")
+    func beyondAllCommits() throws {
+        let place = TemporaryStore("beyond")
+        let store = try Self.store(place)
+        try store.read { context in
+            let reader = ChangeLogReader(connection: context.connection)
+            var count = 0
+            try reader.forEachEntry(after: .max) { _, _ in count += 1 }
+            #expect(count == 0)
+        }
+        try store.close()
+    }
+
     /// One row of the log table.
     struct Row {
         var sequence: Int64

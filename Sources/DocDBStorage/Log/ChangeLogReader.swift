@@ -153,6 +153,7 @@ package final class ChangeLogReader {
     package func forEachEntry(
         after sequence: Int64, _ body: (Int64, ChangeLogRecord.Entry) -> Void
     ) throws(DocDBError) {
+        guard sequence < ChangeLogFormat.sequenceLimit else { return }
         let insertionLimit = try insertionLimit()
         var next = sequence + 1
         while let row = try row(containing: next) {

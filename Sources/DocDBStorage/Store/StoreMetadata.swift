@@ -21,8 +21,6 @@ enum StoreMetadata {
         case oldestSequence = "oldest_seq"
         /// The sum of content hashes of all documents before that.
         case oldestSum = "oldest_sum"
-        /// 1 where the next write must take a new actor first.
-        case mustRotateActor = "must_rotate_actor"
         /// The kind of identity under which the store has replicated.
         case identityKind = "identity_kind"
     }

@@ -86,6 +86,9 @@ struct ChangeCapture: ~Copyable {
     private var changes: [CommittedChanges.Change] = []
     private var returned: [CommittedChanges.Returned] = []
 
+    /// The most bytes that are kept from one commit to the next.
+    private static let keptByteCount = 4 * 1024 * 1024
+
     /// How much has been collected: where a savepoint goes back to.
     struct Mark {
         var byteCount = 0
@@ -155,6 +158,7 @@ struct ChangeCapture: ~Copyable {
         changes.removeAll()
         returned.removeAll()
         bytes.removeAll()
+        if bytes.capacity > Self.keptByteCount { bytes = ByteBuffer(capacity: 1024) }
         return taken
     }
 }
