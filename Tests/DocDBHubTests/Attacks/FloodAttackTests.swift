@@ -10,6 +10,34 @@ import Testing
 
 @Suite("Attacks on a hub: floods", .timeLimit(.minutes(10)))
 struct FloodAttackTests {
+    /// A hub with cars, and an honest user who has them.
+    private func attacked(
+        carCount: Int = 0, _ car: @escaping @Sendable (Int) -> [String: Value] = { _ in [:] }
+    ) async throws -> (hub: AttackHub, bob: Database) {
+        let hub = try AttackHub()
+        try await hub.hub.db.write { transaction in
+            let cars = transaction.collection("cars")
+            for number in 0..<carCount {
+                let id = ["_id": Value.string("car-\(number)")]
+                try cars.insert(.object(id.merging(car(number)) { $1 }))
+            }
+        }
+        let bob = try await hub.honest("bob")
+        try await eventually { try AttackHub.documents(bob).count == carCount }
+        return (hub, bob)
+    }
+
+    /// A peer that is up to no good, in a session of its own or, where it has proven nothing, on a bare link.
+    private func attacker(_ hub: AttackHub, isProven: Bool = true) async throws -> WirePeer {
+        let mallory = try WirePeer(try hub.authenticator("mallory"))
+        if isProven {
+            try await mallory.establish(hub.syncURL)
+        } else {
+            try await mallory.connect(hub.syncURL, hasSession: false)
+        }
+        return mallory
+    }
+
     /// Waits until a peer's link or session has ended, and returns the codes of both.
     private func ending(_ peer: WirePeer) async throws -> (link: UInt16?, session: String?) {
         try await eventually { !peer.isOpen || peer.heard.close != nil }
@@ -21,14 +49,8 @@ struct FloodAttackTests {
         "A frame of 100 MB ends the link before it is taken in, from strangers and from users",
         arguments: [false, true])
     func hugeFrame(_ isProven: Bool) async throws {
-        let hub = try AttackHub()
-        let bob = try await hub.honest("bob")
-        let mallory = try WirePeer(try hub.authenticator("mallory"))
-        if isProven {
-            try await mallory.establish(hub.syncURL)
-        } else {
-            try await mallory.connect(hub.syncURL, hasSession: false)
-        }
+        let (hub, bob) = try await attacked()
+        let mallory = try await attacker(hub, isProven: isProven)
         mallory.say([UInt8](repeating: 0, count: 100_000_000))
         try await eventually { !mallory.isOpen }
         // 1009 where the close frame was still read, 1006 where the connection was reset meanwhile.
@@ -39,14 +61,8 @@ struct FloodAttackTests {
 
     @Test("A small frame that claims to unfold to 100 MB is refused by its first bytes", arguments: [false, true])
     func unfolding(_ isProven: Bool) async throws {
-        let hub = try AttackHub()
-        let bob = try await hub.honest("bob")
-        let mallory = try WirePeer(try hub.authenticator("mallory"))
-        if isProven {
-            try await mallory.establish(hub.syncURL)
-        } else {
-            try await mallory.connect(hub.syncURL, hasSession: false)
-        }
+        let (hub, bob) = try await attacked()
+        let mallory = try await attacker(hub, isProven: isProven)
         var length: [UInt8] = []
         var rest = 100_000_000
         while rest >= 0x80 {
@@ -95,10 +111,8 @@ struct FloodAttackTests {
         "Ten thousand subscriptions of one peer are refused, and others do not feel them",
         arguments: manyInterests.indices)
     func manySubscriptions(_ index: Int) async throws {
-        let hub = try AttackHub()
-        let bob = try await hub.honest("bob")
-        let mallory = try WirePeer(try hub.authenticator("mallory"))
-        try await mallory.establish(hub.syncURL)
+        let (hub, bob) = try await attacked()
+        let mallory = try await attacker(hub)
         var message = InterestMessage()
         message.number = 1
         message.origins = Self.manyInterests[index].1
@@ -111,18 +125,9 @@ struct FloodAttackTests {
 
     @Test("A flood of changed interests does not keep others waiting")
     func interestFlood() async throws {
-        let hub = try AttackHub()
-        try await hub.hub.db.write { transaction in
-            let cars = transaction.collection("cars")
-            for number in 0..<2_000 {
-                try cars.insert(["_id": .string("car-\(number)"), "state": "for sale", "price": .int(Int64(number))])
-            }
-        }
-        let bob = try await hub.honest("bob")
-        try await eventually { try AttackHub.documents(bob).count == 2_000 }
+        let (hub, bob) = try await attacked(carCount: 2_000) { ["state": "for sale", "price": .int(Int64($0))] }
         let before = try hub.hubDocuments
-        let mallory = try WirePeer(try hub.authenticator("mallory"))
-        try await mallory.establish(hub.syncURL)
+        let mallory = try await attacker(hub)
         for number in 1...20_000 {
             var message = InterestMessage()
             message.number = UInt64(number)
@@ -146,16 +151,9 @@ struct FloodAttackTests {
 
     @Test("A predicate that takes for ever to judge ends its session, and holds up neither reads nor commits")
     func costlyPredicate() async throws {
-        let hub = try AttackHub()
-        try await hub.hub.db.write { transaction in
-            let cars = transaction.collection("cars")
-            for number in 0..<1_000 {
-                let text = String(repeating: "a", count: 40) + "!"
-                try cars.insert(["_id": .string("car-\(number)"), "text": .string(text)])
-            }
+        let (hub, bob) = try await attacked(carCount: 1_000) { _ in
+            ["text": .string(String(repeating: "a", count: 40) + "!")]
         }
-        let bob = try await hub.honest("bob")
-        try await eventually { try AttackHub.documents(bob).count == 1_000 }
         let before = try hub.hubDocuments
         for predicate in ["regex(text, '(a+)+$')", "!regex(text, '(a|aa)+$')"] {
             let mallory = try WirePeer(
