@@ -53,6 +53,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("store.sql"), .embedInCode("replication.sql"), .embedInCode("voided.sql"),
+                .embedInCode("users.sql"),
                 .embedInCode("collection.sql"), .embedInCode("index.sql"),
             ],
             swiftSettings: settings),

@@ -9,6 +9,9 @@ package enum StoreSchema {
     /// The SQL that creates what version 3 added: changes that a hub has refused.
     package static var voided: String { String(decoding: PackageResources.voided_sql, as: UTF8.self) }
 
+    /// The SQL that creates, where they are missing, the tables of what users have brought.
+    package static var users: String { String(decoding: PackageResources.users_sql, as: UTF8.self) }
+
     /// The SQL that creates the table of one collection; `{N}` stands for its number.
     package static var collection: String { String(decoding: PackageResources.collection_sql, as: UTF8.self) }
 

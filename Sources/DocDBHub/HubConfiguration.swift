@@ -1,6 +1,7 @@
 package import DocDBAuth
 package import DocDBCore
 package import DocDBReplication
+package import DocDBSync
 
 /// What a hub is told in `hub.json`.
 ///
@@ -22,10 +23,12 @@ package struct HubConfiguration: Sendable {
     package var loginsPerMinute: Int
     package var connectionLimit: Int
     package var name: String
+    /// What one user may take of the hub, over all devices.
+    package var userLimits: UserLimits
 
     private static let members = [
         "appID", "providers", "metrics", "channelBinding", "permitsPlainNetwork", "allowedOrigins", "allowedHosts",
-        "loginsPerMinute", "connectionLimit", "name",
+        "loginsPerMinute", "connectionLimit", "name", "limits",
     ]
 
     /// Reads a configuration file's content.
@@ -61,6 +64,29 @@ package struct HubConfiguration: Sendable {
         loginsPerMinute = try Self.number("loginsPerMinute", members, in: 1...1_000_000) ?? 120
         connectionLimit = try Self.number("connectionLimit", members, in: 1...1_000_000) ?? 4_096
         name = members["name"]?.stringValue ?? "hub"
+        userLimits = try Self.userLimits(members["limits"])
+    }
+
+    private static func userLimits(_ value: Value?) throws(DocDBError) -> UserLimits {
+        var limits = UserLimits()
+        guard let value else { return limits }
+        guard case .object(let members) = value else { throw failure("'limits' is no object") }
+        let keys: [(String, WritableKeyPath<UserLimits, Int>)] = [
+            ("sessions", \.sessionCount), ("predicates", \.predicateCount), ("bytesPerSecond", \.bytesPerSecond),
+            ("actors", \.actorCount), ("quarantined", \.quarantineCount),
+            ("quarantinedBytes", \.quarantineByteCount), ("fieldNames", \.fieldNameCount),
+        ]
+        if let unknown = members.keys.filter({ key in !keys.contains { $0.0 == key } }).min() {
+            throw failure("'\(unknown)' of 'limits' is none of \(keys.map(\.0).joined(separator: ", "))")
+        }
+        for (name, path) in keys {
+            // A rate of less would keep a frame longer than a session waits for a sign of life.
+            let least: Int64 = name == "bytesPerSecond" ? 16 * 1024 : 1
+            if let number = try number(name, members, in: least...1_000_000_000_000) {
+                limits[keyPath: path] = number
+            }
+        }
+        return limits
     }
 
     /// The names by which clients may call a hub that listens at an address. On this machine alone they are its own unless

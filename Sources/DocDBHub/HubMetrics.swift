@@ -37,6 +37,7 @@ package final class HubMetrics: Sendable {
         case .limit: "limit"
         case .malformed: "malformed"
         case .transaction: "transaction"
+        case .userLimit: "userLimit"
         default: "other"
         }
     }
@@ -61,6 +62,10 @@ package final class HubMetrics: Sendable {
         text.add(
             "docdb_documents_refused_total", .counter, "Documents that were not taken from a peer, by the reason.",
             by: "code", state.refusals)
+        let hits = engine.userLimitHits
+        text.add(
+            "docdb_user_limit_reached_total", .counter, "How often a user had reached a limit, by the limit.",
+            by: "limit", Dictionary(uniqueKeysWithValues: UserLimit.allCases.map { ($0.rawValue, hits[$0]) }))
         text.add(
             "docdb_commit_seconds", "How long it took to check, join and commit what a peer sent.",
             traffic.commitTimes)

@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBReplication
+package import DocDBSync
 import DocDBTransport
 
 /// What a database connects to, where it listens, and what it does for its peers; set on ``DatabaseSync/configuration``.
@@ -74,6 +75,9 @@ public struct SyncConfiguration: Hashable, Sendable {
     /// The most peers that may have connected to this one at once; more are refused with a reason. 4,096 unless set.
     public var connectionLimit = ReplicationLimits.connectionCount
 
+    /// What one user may take of this database, over all devices.
+    package var userLimits = UserLimits()
+
     /// Creates a configuration that connects to nobody and listens nowhere.
     public init() {}
 
@@ -108,6 +112,7 @@ public struct SyncConfiguration: Hashable, Sendable {
         configuration.wantsEverything = wantsEverything
         configuration.name = peerName
         configuration.connectionLimit = connectionLimit
+        configuration.userLimits = userLimits
         return configuration
     }
 }

@@ -34,6 +34,9 @@ public struct SyncRefusal: Hashable, Sendable {
         public static let notHeld = Reason("notHeld")
         /// Another document of the same transaction was refused.
         public static let transaction = Reason("transaction")
+        /// The user's devices have reached a limit of the peer together; the explanation says which. Nothing is lost: the
+        /// document stays where it is, and is offered again with the next session, or by ``DatabaseSync/retry(_:_:)``.
+        public static let userLimit = Reason("userLimit")
         /// A reason of a newer version.
         public static let unknown = Reason("unknown")
 
@@ -48,6 +51,7 @@ public struct SyncRefusal: Hashable, Sendable {
                 case .evicted: .evicted
                 case .notHeld: .notHeld
                 case .transaction: .transaction
+                case .userLimit: .userLimit
                 default: .unknown
                 }
         }

@@ -40,6 +40,14 @@ final class Connection {
     /// The newest own commit up to which the peer has acknowledged all that concerns it, in this session.
     var acknowledgedThrough: Int64 = 0
     var caughtUpSinceWallNanoseconds: UInt64?
+    /// What the peer's user takes; nil where there are no limits for the peer.
+    var account: UserAccount?
+    /// When what has come may be taken in; nil where nothing waits for that.
+    var turnNanoseconds: UInt64?
+    /// The timers of what waits because of its user's rate, received and sent; nil until there is a first one.
+    var turnKeys: (receiving: UInt64, sending: UInt64)?
+    /// Whether the session waits for its turn to send documents.
+    var isSendingHeld = false
     /// Bytes sent since the session last heard that the link keeps up.
     var unconfirmedByteCount = 0
     /// The bytes after which a session is told so.

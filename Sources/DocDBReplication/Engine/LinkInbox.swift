@@ -11,10 +11,14 @@ final class LinkInbox: LinkHandler {
         case frame([UInt8])
         case drained
         case closed(LinkCloseReason)
+
+        var byteCount: Int { if case .frame(let bytes) = self { bytes.count } else { 0 } }
     }
 
     private struct State {
         var items: [Item] = []
+        /// The first of them that was not taken.
+        var first = 0
         var byteCount = 0
         var isScheduled = false
         var isPaused = false
@@ -50,19 +54,43 @@ final class LinkInbox: LinkHandler {
         if mustWake { wake() }
     }
 
-    /// Takes all that has come, and lets a link that had to wait go on.
-    func take(_ link: any Link) -> [Item] {
-        let (items, mustResume) = state.withLock { state -> ([Item], Bool) in
-            defer {
-                state.items = []
-                state.byteCount = 0
-                state.isScheduled = false
-                state.isPaused = false
+    /// Takes what has come, and lets a link that had to wait go on.
+    ///
+    /// - Parameter byteLimit: about how many bytes are taken.
+    /// - Returns: also whether that was all; else it is to be called again, without being woken.
+    func take(_ link: any Link, byteLimit: Int = .max) -> (items: [Item], isEmpty: Bool) {
+        let (items, isEmpty, mustResume) = state.withLock { state -> ([Item], Bool, Bool) in
+            guard state.byteCount > byteLimit else {
+                defer {
+                    state.items = []
+                    state.first = 0
+                    state.byteCount = 0
+                    state.isScheduled = false
+                    state.isPaused = false
+                }
+                let items = state.first == 0 ? state.items : Array(state.items[state.first...])
+                return (items, true, state.isPaused)
             }
-            return (state.items, state.isPaused)
+            let first = state.first
+            var byteCount = 0
+            while state.first < state.items.count, byteCount < byteLimit {
+                byteCount += state.items[state.first].byteCount
+                state.first += 1
+            }
+            let items = Array(state.items[first..<state.first])
+            state.byteCount -= byteCount
+            if state.first > state.items.count / 2 {
+                state.items.removeFirst(state.first)
+                state.first = 0
+            }
+            let mustResume = state.isPaused && state.byteCount <= ReplicationLimits.inboxByteCount
+            if mustResume { state.isPaused = false }
+            // What is left counts as told: nothing that comes wakes.
+            state.isScheduled = true
+            return (items, false, mustResume)
         }
         if mustResume { link.setReceiving(true) }
-        return items
+        return (items, isEmpty)
     }
 }
 

@@ -1,4 +1,5 @@
 import DocDBCore
+package import DocDBSync
 package import DocDBTransport
 
 /// What a peer connects to, listens on, and is.
@@ -44,6 +45,8 @@ package struct ReplicationConfiguration: Hashable, Sendable {
     package var outboxByteCount = ReplicationLimits.outboxByteCount
     /// The most links that others may have opened to this peer at once.
     package var connectionLimit = ReplicationLimits.connectionCount
+    /// What one user may take, over all devices that have sessions with this peer.
+    package var userLimits = UserLimits()
 
     package init() {}
 

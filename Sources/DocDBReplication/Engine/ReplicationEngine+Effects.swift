@@ -63,6 +63,7 @@ extension ReplicationEngine {
         }
         router.forget(session: connection.number)
         executor.cancel(key: connection.number)
+        endTurns(connection)
         connection.link.close(code == CloseCode.closing ? .goingAway(message) : .normal(message))
         if connection.hasBeenEstablished {
             // At once, so that the status is never without the peer while the link is closing.
@@ -76,6 +77,7 @@ extension ReplicationEngine {
     private func didEstablish(_ connection: Connection, _ hello: Hello, _ rights: PeerRights) {
         connection.hello = hello
         connection.rights = rights
+        connection.account = connection.session.account
         peerRights.withLock { $0[hello.storeID] = rights }
         connection.isKeeper = rights.isHub || environment.authenticator.grant.isEmpty && hello.isKeeper
         connection.state = .established

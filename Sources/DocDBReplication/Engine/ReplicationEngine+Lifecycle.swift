@@ -103,6 +103,7 @@ extension ReplicationEngine {
         }
         self.configuration = configuration
         self.listener = listener
+        accounts.withLock { $0 = UserAccounts(configuration.userLimits) }
         isRunning = true
         lastError = nil
         let wall = executor.wallNanoseconds

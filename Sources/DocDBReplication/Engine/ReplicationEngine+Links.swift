@@ -45,6 +45,7 @@ extension ReplicationEngine {
         var options = SessionConfiguration(isInitiator: link.info.isInitiator, hello: hello)
         options.disabledRules = environment.disabledRules
         options.voidsRefused = environment.authenticator.ownRights.isHub
+        options.accounts = accounts.withLock { $0 }
         let session = Session(
             configuration: options, replica: replica, authenticator: environment.authenticator)
         let inbox = LinkInbox { [weak self] in self?.enqueue { $0.takeInbox(number) } }
@@ -56,19 +57,22 @@ extension ReplicationEngine {
         return connection
     }
 
-    private func takeInbox(_ number: UInt64) {
-        guard let connection = connections[number] else { return }
+    func takeInbox(_ number: UInt64) {
+        guard let connection = connections[number], let byteLimit = turn(of: connection) else { return }
         var hasFrames = false
-        for item in connection.inbox.take(connection.link) {
+        let now = executor.monotonicNanoseconds
+        let (items, isEmpty) = connection.inbox.take(connection.link, byteLimit: byteLimit)
+        for item in items {
             switch item {
             case .opened: tell(connection, .opened(channelBinding: connection.link.info.channelBinding))
             case .frame(let bytes):
                 traffic.countReceived(bytes.count)
+                connection.account?.countReceived(bytes.count + SyncLimits.keptFrameByteCount, at: now)
                 tell(connection, .received(bytes))
                 hasFrames = true
             case .drained:
                 connection.unconfirmedByteCount = 0
-                tell(connection, .drained)
+                confirm(connection)
             case .closed(let reason):
                 if hasFrames { tell(connection, .batchEnded) }
                 drain()
@@ -76,6 +80,7 @@ extension ReplicationEngine {
             }
         }
         if hasFrames { tell(connection, .batchEnded) }
+        if !isEmpty { waitForTurn(connection) }
     }
 
     /// Queues a frame on the link. Where the link has kept up, the session hears of that by `drained`, too: a link
@@ -83,6 +88,7 @@ extension ReplicationEngine {
     func send(_ frame: [UInt8], _ connection: Connection) {
         connection.link.send(frame)
         traffic.countSent(frame.count)
+        connection.account?.countSent(frame.count, at: executor.monotonicNanoseconds)
         connection.unconfirmedByteCount += frame.count
         if connection.unconfirmedByteCount > configuration.outboxByteCount,
             connection.link.queuedByteCount > configuration.outboxByteCount
@@ -95,7 +101,7 @@ extension ReplicationEngine {
             connection.link.queuedByteCount <= TransportLimits.lowWaterByteCount
         else { return }
         connection.unconfirmedByteCount = 0
-        tell(connection, .drained)
+        confirm(connection)
     }
 
     /// The link has closed; ends what was on it, and has its URL dialed again.
@@ -115,6 +121,7 @@ extension ReplicationEngine {
         connections[connection.number] = nil
         connection.state = .ending
         executor.cancel(key: connection.number)
+        forgetTurns(connection)
         router.forget(session: connection.number)
         guard connection.hasBeenEstablished else {
             if connection.dialer == nil, let error = connection.error { lastError = error }

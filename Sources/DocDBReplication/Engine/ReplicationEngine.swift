@@ -51,6 +51,9 @@ package final class ReplicationEngine: @unchecked Sendable {
     /// What connected peers may do, by store id.
     let peerRights = Lock<[[UInt8]: PeerRights]>([:])
 
+    /// The accounts of the users of peers, since the last start.
+    let accounts = Lock(UserAccounts(UserLimits()))
+
     /// Frames and bytes that went out and came in since the engine was made.
     package let traffic = ReplicationTraffic()
 

@@ -127,6 +127,8 @@ package struct RefusalCode: Hashable, Sendable, RawRepresentable {
     package static let notHeld = Self(rawValue: 7)
     /// Refused because of another document of its transaction.
     package static let transaction = Self(rawValue: 8)
+    /// The user of the peer has reached a limit of this store: offered again with the next session.
+    package static let userLimit = Self(rawValue: 9)
 }
 
 /// A delta that waits because a time in it lies too far ahead.

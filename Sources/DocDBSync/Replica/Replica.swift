@@ -148,10 +148,13 @@ package protocol ReplicaReader: AnyObject {
     func deferredEvictions() throws -> [DocumentReference]
     /// Whether a keeper holds all changes of the document: then it can be evicted.
     func isAcknowledged(_ reference: DocumentReference) throws -> Bool
+    /// What a user has brought into the replica's tables; nothing unless a replica keeps that.
+    func usage(of user: String) throws -> UserUsage
 }
 
 extension ReplicaReader {
     package func ownActors() throws -> [OwnActor] { [] }
+    package func usage(of user: String) throws -> UserUsage { UserUsage() }
 }
 
 /// One commit of a replica in the making. Sees its own changes.
@@ -213,6 +216,19 @@ package protocol ReplicaWriter: ReplicaReader {
     /// Notes a voided change, in place of an older one of its actor and document; the oldest goes where there are too many.
     func setVoided(_ change: VoidedChange) throws
     func removeVoided(document: StateDigest, actor: ActorID) throws
+
+    // What a user has brought; replicas that do not keep it do nothing here.
+
+    func setUsage(_ usage: UserUsage, of user: String) throws
+    func setUser(_ user: String, ofPeer peer: Int64) throws
+    /// The deltas of all peers of a user that wait because of their times.
+    func quarantineTotal(user: String) throws -> (count: Int, byteCount: Int)
+}
+
+extension ReplicaWriter {
+    package func setUsage(_ usage: UserUsage, of user: String) throws {}
+    package func setUser(_ user: String, ofPeer peer: Int64) throws {}
+    package func quarantineTotal(user: String) throws -> (count: Int, byteCount: Int) { (0, 0) }
 }
 
 /// The newest change of an actor to a document that was refused.

@@ -13,6 +13,7 @@ final class ReplicaStatements {
         case quarantine, quarantineOfPeer, quarantineTotal, oldestQuarantined, insertQuarantined, removeQuarantined
         case deferred, insertDeferred, removeDeferred
         case hasVoided, voided, insertVoided, trimVoided, removeVoided
+        case usage, setUsage, setUser, quarantineTotalOfUser
     }
 
     private unowned let connection: SQLiteConnection
@@ -142,6 +143,14 @@ extension ReplicaStatements.Query {
             """
         case .trimVoided: "DELETE FROM voided WHERE ordinal <= (SELECT max(ordinal) FROM voided) - ?"
         case .removeVoided: "DELETE FROM voided WHERE document = ? AND actor = ?"
+        case .usage: "SELECT actor_count, field_name_count FROM users WHERE id = ?"
+        case .setUsage: "INSERT OR REPLACE INTO users (id, actor_count, field_name_count) VALUES (?, ?, ?)"
+        case .setUser: "INSERT OR REPLACE INTO user_peers (peer, user) VALUES (?, ?)"
+        case .quarantineTotalOfUser:
+            """
+            SELECT count(*), coalesce(sum(length(data)), 0) FROM quarantine
+            WHERE peer IN (SELECT peer FROM user_peers WHERE user = ?)
+            """
         }
     }
 }

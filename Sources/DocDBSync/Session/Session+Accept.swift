@@ -23,11 +23,12 @@ extension Session {
         _ document: IncomingDocument, _ reference: DocumentReference, _ result: inout SnapshotApplication,
         _ writer: any ReplicaWriter
     ) throws -> Acceptance {
-        let newest = document.newestTime
-        guard isWithinBound(newest) else {
-            try quarantine(document, reference, newest, &result, writer)
-            return .refused(.clock)
+        if document.usesRefusedNames {
+            account?.noteFieldNames()
+            return try refuse(document, reference, .fieldNames, &result, writer)
         }
+        let newest = document.newestTime
+        guard isWithinBound(newest) else { return try quarantine(document, reference, newest, &result, writer) }
         if apart.quarantined[reference] != nil { try release(reference, &result, writer) }
         var old = DocumentState()
         var oldBody: [UInt8]?
@@ -47,6 +48,9 @@ extension Session {
             try void(document, code, writer)
             if !isOn(.refuseWhole) { try storeVectors(document, old, reference, writer) }
             return .refused(code)
+        }
+        if isChanged, !mayBringActors(of: document) {
+            return try refuse(document, reference, .actors, &result, writer)
         }
         if apart.here[reference]?.code == .denied { try settleVoided(document, writer) }
         // Not of what is refused: two sides that do not take each other's version would offer theirs for ever.
@@ -202,13 +206,13 @@ extension Session {
                         + "under a new actor id")))
     }
 
-    private func refuse(
+    func refuse(
         _ document: IncomingDocument, _ reference: DocumentReference, _ code: RefusalCode,
         _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
     ) throws {
         let refused = ApartDocument(
             peer: peer.number, side: .here, reference: reference, code: code, epoch: gate.rights.epoch,
-            reason: Self.reason(code))
+            reason: reason(code))
         if apart.here[reference] != refused {
             try writer.setApart(refused)
             apart.here[reference] = refused

@@ -4,16 +4,21 @@ import DocDBStorage
 extension Session {
     /// Applies a snapshot in one commit with its cursor, or nothing of it where a base is missing.
     func apply(_ application: inout SnapshotApplication) throws {
-        let isIdle = application.documents.isEmpty && !application.begin.isReconciled
+        let isIdle =
+            application.documents.isEmpty && !application.begin.isReconciled && account?.isChanged != true
         if isIdle, let cursor = cursor(application), cursor == peer.cursor, peer.toldCount == peer.currentCount,
             peer.toldSum == peer.currentSum, application.total == nil || application.total == currentTotal
         {
             return
         }
         var result = application
+        var usage: UserUsage?
         try replica.write { writer in
             result.needs = try isOn(.need) ? missingBases(result.documents, writer) : []
-            if !result.needs.isEmpty { return }
+            if !result.needs.isEmpty {
+                usage = try saveUsage(writer)
+                return
+            }
             gate.refresh()
             result.ownActor = writer.actor
             var evictions = try result.begin.isReconciled ? retell(&result, writer) : []
@@ -35,7 +40,9 @@ extension Session {
             record.lastSeenNanoseconds = max(record.lastSeenNanoseconds, time.wallNanoseconds)
             peer = try writer.setPeer(record)
             result.sequence = result.changedCount > 0 ? writer.sequence : nil
+            usage = try saveUsage(writer)
         }
+        didSave(usage)
         subscriber.isUnsynchronized = true
         application = result
     }
@@ -119,7 +126,7 @@ extension Session {
 
     private func except(_ document: IncomingDocument, _ code: RefusalCode, _ result: inout SnapshotApplication) {
         result.except.append(
-            DocumentOutcome(name: document.name, code: code, epoch: gate.rights.epoch, reason: Self.reason(code)))
+            DocumentOutcome(name: document.name, code: code, epoch: gate.rights.epoch, reason: reason(code)))
     }
 
     private func isStored(_ reference: DocumentReference, _ reader: any ReplicaReader) throws -> Bool {
@@ -131,6 +138,8 @@ extension Session {
         _ document: IncomingDocument, _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
     ) throws -> Bool {
         guard case .fresh(let body, let stamp) = document.content, isWithinBound(stamp.time),
+            // What counts for a limit is judged the long way.
+            account == nil || !document.usesRefusedNames && replica.actors.number(of: stamp.actor) != nil,
             gate.rights.mayRelay
                 || gate.mayBring(
                     seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector(),

@@ -154,6 +154,7 @@ extension Session {
     /// The peer is who it says: looks up what is known of it.
     private func establish(_ rights: PeerRights) throws {
         let hello = handshake.hello
+        try joinAccount(rights)
         gate = try Gate(rights, names: replica.names)
         noteExpiry()
         let isKeeper = rights.isHub || authenticator.grant.isEmpty && hello.isKeeper || !isOn(.custody)
@@ -230,6 +231,7 @@ extension Session {
         gate.rights = rights
         noteExpiry()
         if rights.permitsSame(as: former) { return }
+        try joinAccount(rights)
         gate = try Gate(rights, names: replica.names)
         guard provider.number > 0 else { return }
         try rescope()

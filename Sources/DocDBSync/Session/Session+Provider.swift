@@ -12,6 +12,7 @@ extension Session {
                 "the peer asks by more than \(SyncLimits.interestPredicateCount) predicates; subscribe to fewer, wider ones"
             )
         }
+        try countPredicates(message.predicateCount)
         provider.asked = message
         try takeUpInterest()
     }
@@ -160,7 +161,13 @@ extension Session {
     /// Offers a document again, once under each epoch of this peer's rights.
     private func offerRefusedAgain(_ document: ApartDocument) {
         let epoch = ownRights.epoch
-        guard isOn(.retry), document.code == .denied || document.code == .relay, document.epoch < epoch,
+        guard isOn(.retry) else { return }
+        if document.code == .userLimit {
+            // The limit may be higher by now, or less be taken of it: once a session.
+            if !apart.limited.contains(document.reference) { offerAgain(document.reference) }
+            return
+        }
+        guard document.code == .denied || document.code == .relay, document.epoch < epoch,
             apart.retried[document.reference] != epoch
         else { return }
         apart.retried[document.reference] = epoch
@@ -278,6 +285,7 @@ extension Session {
         let document = ApartDocument(
             peer: peer.number, side: .there, reference: reference, code: outcome.code, epoch: outcome.epoch,
             reason: outcome.reason)
+        if outcome.code == .userLimit { apart.limited.insert(reference) }
         // It may have been judged before the rights came that permit it.
         offerRefusedAgain(document)
         guard apart.there[reference] != document else { return }

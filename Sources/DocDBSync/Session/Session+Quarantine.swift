@@ -5,10 +5,13 @@ extension Session {
     func quarantine(
         _ document: IncomingDocument, _ reference: DocumentReference, _ newest: HybridTime,
         _ result: inout SnapshotApplication, _ writer: any ReplicaWriter
-    ) throws {
+    ) throws -> Acceptance {
         let delta = QuarantinedDelta(
             peer: peer.number, reference: reference, newestTime: newest,
             bytes: try WireContent.bytes(document, names: replica.names))
+        guard try mayQuarantine(byteCount: delta.bytes.count, reference, writer) else {
+            return try refuse(document, reference, .quarantined, &result, writer)
+        }
         if let displaced = try writer.setQuarantined(delta) {
             // What had to go is told no longer, so that the totals differ and it comes again (R20).
             try writer.setTold(peer: displaced.peer, displaced.reference, nil)
@@ -20,6 +23,7 @@ extension Session {
                 ApartDocument(
                     peer: peer.number, side: .here, reference: reference, code: .clock, epoch: gate.rights.epoch,
                     reason: Self.reason(.clock))))
+        return .refused(.clock)
     }
 
     /// A waiting delta is replaced by what is judged now.
@@ -36,6 +40,7 @@ extension Session {
         guard apart.quarantined.values.contains(where: { isWithinBound($0) }) else { return }
         var result = SnapshotApplication(begin: Begin(number: 0, snapshot: 0), position: nil)
         var lacking: [DocumentReference] = []
+        var usage: UserUsage?
         try replica.write { writer in
             gate.refresh()
             for delta in try writer.quarantine(peer: peer.number) where isWithinBound(delta.newestTime) {
@@ -49,7 +54,9 @@ extension Session {
             }
             result.sequence = result.changedCount > 0 ? writer.sequence : nil
             if let record = try writer.peer(storeID: peer.storeID) { peer = record }
+            usage = try saveUsage(writer)
         }
+        didSave(usage)
         // The peer does not know yet that it was joined: it is told by what comes back.
         for heard in result.heard {
             provider.known[heard.reference] = nil

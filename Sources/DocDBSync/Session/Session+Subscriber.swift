@@ -127,6 +127,9 @@ extension Session {
         try DocumentState(body: document.body, state: document.state, actors: replica.actors)
     }
 
+    /// Why a document is not joined, for people: of those refused because of a limit the one that was refused last.
+    func reason(_ code: RefusalCode) -> String { code == .userLimit ? refusedLimit.message : Self.reason(code) }
+
     /// Why a document is not joined, for people.
     static func reason(_ code: RefusalCode) -> String {
         switch code {
@@ -285,7 +288,7 @@ extension Session {
     /// What the peer has defined under this number.
     private func receivingDictionary(_ number: UInt64) -> ReceivingDictionary {
         if let known = receiving, known.number == number || !isOn(.number) { return known.dictionary }
-        let dictionary = ReceivingDictionary()
+        let dictionary = ReceivingDictionary(allowance: account?.fieldNames)
         receiving = (number, dictionary)
         return dictionary
     }

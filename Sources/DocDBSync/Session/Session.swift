@@ -23,7 +23,9 @@ package final class Session {
     let replica: any Replica
     let authenticator: any SessionAuthenticator
 
-    var phase = Phase.new
+    var phase = Phase.new {
+        didSet { if phase == .ended { leaveAccount() } }
+    }
     var time = SessionTime(monotonicNanoseconds: 0, wallNanoseconds: 0)
     var effects: [SessionEffect] = []
 
@@ -44,6 +46,12 @@ package final class Session {
     var apart = ApartIndex()
     /// What the peer has defined for the pull of this number.
     var receiving: (number: UInt64, dictionary: ReceivingDictionary)?
+    /// What the peer's user takes of this store, over all sessions; nil where there are no limits for the peer.
+    package internal(set) var account: UserAccount?
+    /// The predicates that the peer asks by, as the account has counted them.
+    var predicateCount = 0
+    /// The limit for which a document was refused last.
+    var refusedLimit = UserLimit.actors
     /// The names of collections, by number, and the last one that was asked for.
     var collectionNames: [Int64: String] = [:]
     private var lastCollection: (number: Int64, name: String)?
@@ -225,6 +233,7 @@ package final class Session {
     /// Writes what is worth keeping of the session.
     private func flush() throws {
         guard phase == .established else { return }
+        var usage: UserUsage?
         try replica.write { writer in
             guard var record = try writer.peer(storeID: peer.storeID) else { return }
             record.lastSeenNanoseconds = max(record.lastSeenNanoseconds, time.wallNanoseconds)
@@ -232,7 +241,9 @@ package final class Session {
                 record.acknowledgedSequence = max(record.acknowledgedSequence, sent)
             }
             peer = try writer.setPeer(record)
+            usage = try saveUsage(writer)
         }
+        didSave(usage)
     }
 
     func isOn(_ rule: SyncRule) -> Bool { !configuration.disabledRules.contains(rule) }
@@ -268,6 +279,8 @@ struct ApartIndex {
     var there: [DocumentReference: ApartDocument] = [:]
     /// The epoch of this peer's rights under which a document was last offered again.
     var retried: [DocumentReference: UInt64] = [:]
+    /// Documents that the peer has refused in this session because of a limit of this side's user.
+    var limited: Set<DocumentReference> = []
     /// The times for which deltas of the peer wait.
     var quarantined: [DocumentReference: HybridTime] = [:]
 }

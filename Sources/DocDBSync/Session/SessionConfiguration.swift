@@ -24,6 +24,8 @@ package struct SessionConfiguration: Sendable {
     package var forgetsDeleted = true
     /// Whether changes that are refused to their authors are refused from whoever brings them: at a hub.
     package var voidsRefused = false
+    /// The accounts of peers' users, which bound what these take; nil for no bounds.
+    package var accounts: UserAccounts?
     /// Rules of the protocol that are left out: for tests, which show that each rule is needed.
     package var disabledRules: Set<SyncRule> = []
 

@@ -15,6 +15,8 @@ struct BodyTranscoder: ~Copyable {
     private(set) var output = ByteBuffer(capacity: 1024)
     /// The leaves of the body that was transcoded last.
     private(set) var leafCount = 0
+    /// Whether a name has come that the sender's user may not bring; whoever reads a document sets it back.
+    var usesRefusedNames = false
     /// About how many bytes the paths of its leaves have together: what decoding a state from it takes.
     private var pathByteCount = 0
     private var order = MemberOrder()
@@ -64,10 +66,12 @@ struct BodyTranscoder: ~Copyable {
                 guard argument < UInt64(keyCount), keys[Int(argument)] != 0, depth > 0 || argument != identityKey else {
                     throw .malformed
                 }
+                if ReceivingDictionary.isRefused(keys[Int(argument)]) { usesRefusedNames = true }
             } else {
                 guard major == Major.text else { throw .malformed }
                 let text = try cursor.read(argument: argument)
                 guard UTF8Validation.isValid(text), depth > 0 || !Self.isIdentity(text) else { throw .malformed }
+                if case .refused = NameSpelling(text, dictionary.allowance, in: names) { usesRefusedNames = true }
             }
             depth += 1
         }
@@ -141,6 +145,7 @@ struct BodyTranscoder: ~Copyable {
         } else {
             keyOrder.isBroken = true
             keyOrder.target = KeyOrder.text
+            if ReceivingDictionary.isRefused(key) { usesRefusedNames = true }
             output.appendCBOR(text: dictionary.text(key))
         }
     }
@@ -155,11 +160,13 @@ struct BodyTranscoder: ~Copyable {
         if let previous = keyOrder.sourceText, CBOR.compare(previous, encoded) >= 0 { throw .notCanonical }
         keyOrder.sourceText = encoded
         guard UTF8Validation.isValid(text), !(isTop && Self.isIdentity(text)) else { throw .malformed }
-        if let number = names.intern(text) {
+        switch NameSpelling(text, dictionary.allowance, in: names) {
+        case .number(let number):
             if number + 1 <= keyOrder.target { keyOrder.isBroken = true }
             keyOrder.target = number + 1
             output.appendCBORHead(major: Major.unsigned, UInt64(number))
-        } else {
+        case let spelling:
+            if case .refused = spelling { usesRefusedNames = true }
             keyOrder.target = KeyOrder.text
             output.append(encoded)
         }

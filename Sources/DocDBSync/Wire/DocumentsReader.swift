@@ -97,6 +97,7 @@ package struct DocumentsReader: ~Copyable {
     private mutating func readDocument(_ tag: UInt8) throws(CBORError) -> IncomingDocument {
         guard let kind = WireDocumentKind(rawValue: tag & WireDocument.kindMask) else { throw .malformed }
         let name = try readName(tag >> WireDocument.nameShift & 3)
+        rewriter.transcoder.usesRefusedNames = false
         let content: IncomingDocument.Content
         switch tag >> WireDocument.contentShift & 3 {
         case WireDocument.ContentForm.none: content = .none
@@ -106,7 +107,9 @@ package struct DocumentsReader: ~Copyable {
             let deleted = try readVector()
             content = .delta(DocumentDelta(base: VersionVector(), state: DocumentState(deleted: deleted)))
         }
-        return IncomingDocument(name: name, kind: kind, content: content)
+        var document = IncomingDocument(name: name, kind: kind, content: content)
+        document.usesRefusedNames = rewriter.transcoder.usesRefusedNames
+        return document
     }
 
     private mutating func readStates(hasBase: Bool) throws(CBORError) -> IncomingDocument.Content {
@@ -143,6 +146,8 @@ package struct DocumentsReader: ~Copyable {
             throw .malformed
         }
         guard WireDocument.isSound(state) else { throw .malformed }
+        // It is not to be stored, and its names would be interned here.
+        if rewriter.transcoder.usesRefusedNames { return DocumentState(seen: state.seen, deleted: state.deleted) }
         let (dictionary, names) = (dictionary, names)
         return try state.transcoded(
             by: CBORTranscoder(name: { dictionary.name($0, in: names) }, to: names))

@@ -29,6 +29,8 @@ package struct IncomingDocument: Sendable {
     package var name: DocumentName
     package var kind: WireDocumentKind
     package var content: Content
+    /// Whether it has field names that its user may not bring: then the content is good for its vectors only.
+    package var usesRefusedNames = false
 
     package init(name: DocumentName, kind: WireDocumentKind, content: Content) {
         self.name = name
@@ -61,6 +63,8 @@ package struct IncomingDocument: Sendable {
         case .none: return nil
         case .delta(let delta): return delta
         case .fresh(let body, let stamp):
+            // An actor that the store does not know gets a number there once something of it is stored, and not before.
+            let actors = actors.number(of: stamp.actor) == nil ? ActorTable() : actors
             var state = ByteBuffer(capacity: 32)
             DocumentState.appendFreshState(
                 stamp: stamp, isBodyEmpty: body.count == 1, actors: actors, padding: 0, to: &state)

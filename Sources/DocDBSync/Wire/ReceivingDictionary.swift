@@ -17,10 +17,18 @@ package final class ReceivingDictionary {
     private var slots: [DocumentName?] = []
     private var hasBegun = false
 
+    /// Bounds the names that are new to the receiver; nil where they have no bound.
+    let allowance: FieldNameAllowance?
+
     /// Marks a key as an index into the texts.
     static let isText: UInt16 = 0x8000
+    /// Marks such a key further as one of a name that the sender's user may not bring.
+    static let isRefused: UInt16 = 0x4000
 
-    package init() { keys = .allocate(capacity: 1) }
+    package init(allowance: FieldNameAllowance? = nil) {
+        self.allowance = allowance
+        keys = .allocate(capacity: 1)
+    }
 
     deinit {
         keys.deallocate()
@@ -57,12 +65,13 @@ package final class ReceivingDictionary {
         let index = Int(number)
         if index >= keyCount { growKeys(index + 1) }
         guard keys[index] == 0 else { throw .malformed }
-        if let own = names.intern(name) {
-            keys[index] = UInt16(own + 1)
-        } else {
+        switch NameSpelling(name, allowance, in: names) {
+        case .number(let own): keys[index] = UInt16(own + 1)
+        case let spelling:
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: name.count, alignment: 1)
             copy.copyMemory(from: name)
             keys[index] = Self.isText | UInt16(texts.count)
+            if case .refused = spelling { keys[index] |= Self.isRefused }
             texts.append(UnsafeRawBufferPointer(copy))
         }
         if name.count == 3, name[0] == UInt8(ascii: "_"), name[1] == UInt8(ascii: "i"), name[2] == UInt8(ascii: "d") {
@@ -114,7 +123,9 @@ package final class ReceivingDictionary {
         return key & Self.isText == 0 ? names.name(Int(key) - 1) : text(key)
     }
 
-    func text(_ key: UInt16) -> UnsafeRawBufferPointer { texts[Int(key & ~Self.isText)] }
+    static func isRefused(_ key: UInt16) -> Bool { key & (isText | isRefused) == isText | isRefused }
+
+    func text(_ key: UInt16) -> UnsafeRawBufferPointer { texts[Int(key & ~(Self.isText | Self.isRefused))] }
 
     /// The number in `actors` of the sender's number.
     func actorNumber(_ number: UInt64) throws(CBORError) -> UInt32 {

@@ -7,6 +7,7 @@ import DocDBStorage
 import DocDBSync
 import DocDBTransport
 import Foundation
+import Synchronization
 import Testing
 
 /// A hub on loopback whose keys are at hand, so that grants of every kind can be made, and users who are honest.
@@ -27,8 +28,11 @@ final class AttackHub: Sendable {
     let directory: String
     let root: PeerKeyPair
     let keys: HubKeys
-    let hub: Hub
     let log = LineLog()
+    let files: HubFiles
+    var hub: Hub { current.withLock { $0 } }
+    private let current: Mutex<Hub>
+    private let configuration: @Sendable (_ settings: String) throws -> HubConfiguration
 
     /// - Parameters:
     ///   - providers: further providers, as members of the configuration's object.
@@ -40,22 +44,40 @@ final class AttackHub: Sendable {
         directory = FileManager.default.temporaryDirectory.path + "/docdb-attack-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let files = HubFiles(directory: directory + "/hub")
+        self.files = files
         try files.prepare()
         root = try PeerKeyPair.generate()
         keys = try HubKeys.new(appID: Self.appID, root: root, now: Self.now)
         try HubFiles.replace(files.keys, with: keys.storedForm())
         let more = try providers(keys)
-        let json = """
-            {"appID": "\(Self.appID)", "loginsPerMinute": \(loginsPerMinute)\(settings.isEmpty ? "" : ", " + settings),
-             "providers": {\(Self.honest)\(more.isEmpty ? "" : ", " + more)}}
-            """
-        let configuration = try HubConfiguration(
-            Array(json.utf8), Provider.Surroundings(readFile: surroundings, fetchKeys: { _, _ in [] }))
-        hub = try Hub(
+        configuration = { settings in
+            let json = """
+                {"appID": "\(Self.appID)", "loginsPerMinute": \(loginsPerMinute)\(settings.isEmpty ? "" : ", " + settings),
+                 "providers": {\(Self.honest)\(more.isEmpty ? "" : ", " + more)}}
+                """
+            return try HubConfiguration(
+                Array(json.utf8), Provider.Surroundings(readFile: surroundings, fetchKeys: { _, _ in [] }))
+        }
+        current = Mutex(try Self.start(files, try configuration(settings), log))
+    }
+
+    private static func start(_ files: HubFiles, _ configuration: HubConfiguration, _ log: LineLog) throws -> Hub {
+        let hub = try Hub(
             files: files, configuration: configuration,
             listen: ReplicationConfiguration.ListenAddress(host: "127.0.0.1", port: 0),
-            log: HubLog(least: .debug, clock: { 0 }, write: { [log] in log.append($0) }))
+            log: HubLog(least: .debug, clock: { 0 }, write: { log.append($0) }))
         try hub.start()
+        return hub
+    }
+
+    /// Stops the hub and starts it on its files again, with other settings and at another port.
+    ///
+    /// - Parameter meanwhile: is done while it is stopped.
+    func restart(settings: String = "", meanwhile: () throws -> Void = {}) throws {
+        try hub.stop()
+        try meanwhile()
+        let hub = try Self.start(files, try configuration(settings), log)
+        current.withLock { $0 = hub }
     }
 
     deinit {
