@@ -19,7 +19,9 @@ package final class Hub: Sendable {
     private let service: HubService
     private let metricsListener: WebSocketListener?
     package let db: Database
-    private let refusals = Lock<ObserverToken?>(nil)
+    private let tokens = Lock<[ObserverToken]>([])
+    /// Whether there may be notices of devices that are not written down.
+    private let hasUnsavedNotices = Lock(false)
     private let watch = Lock<Watch?>(nil)
     private let login: LoginService
     private let read: Lock<Read>
@@ -49,7 +51,11 @@ package final class Hub: Sendable {
         files: HubFiles, configuration: HubConfiguration, listen: ReplicationConfiguration.ListenAddress, log: HubLog,
         http: any HTTPFetching = HTTPClient(), executor: any ReplicationExecutor = DispatchExecutor()
     ) throws {
-        try files.prepare()
+        let looseCount = try files.prepare()
+        if looseCount > 0 {
+            log.note(
+                .warning, "files were open to others, and are no more", ["count": .int(Int64(looseCount))])
+        }
         let keysStamp = HubFiles.stamp(files.keys)
         let keys = try HubKeys.load(files)
         guard keys.appID == configuration.appID else {
@@ -60,7 +66,7 @@ package final class Hub: Sendable {
         let key = try keys.current(now: now)
         let ledger = try HubLedger(files)
         let authenticator = OnlineAuthenticator(
-            pair: key.pair, verifier: try keys.verifier(now: now), epochs: ledger.epochs,
+            pair: key.pair, verifier: try ledger.verifier(keys, now: now), epochs: ledger.epochs,
             bindsChannel: configuration.bindsChannel)
         try authenticator.present(hub: key.certificate, now: now)
         // From here on a clock that is set back changes nothing.
@@ -93,6 +99,7 @@ package final class Hub: Sendable {
         db.sync.configuration.wantsEverything = true
         db.sync.configuration.peerName = configuration.name
         db.sync.configuration.connectionLimit = configuration.connectionLimit
+        db.sync.configuration.userLimits = configuration.userLimits
         for provider in configuration.providers where provider.isForDevelopmentOnly {
             log.note(.warning, "provider for development only", ["provider": .string(provider.name)])
         }
@@ -126,7 +133,11 @@ package final class Hub: Sendable {
                 service.metrics.countRefusal(news.document.code)
             }
         }
-        refusals.withLock { $0 = token }
+        let notices = db.sync.engine.noticeObservers.add { [weak self] in
+            // Not on the thread that serves sessions: it is written with the next look at the files.
+            self?.hasUnsavedNotices.withLock { $0 = true }
+        }
+        tokens.withLock { $0 = [token, notices] }
         try db.sync.start()
         try metricsListener?.start { $0.close(.refused("metrics only")) }
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "docdb.hub"))
@@ -153,7 +164,8 @@ package final class Hub: Sendable {
         }
         metricsListener?.stop()
         db.sync.stop()
-        refusals.withLock { $0 = nil }
+        tokens.withLock { $0 = [] }
+        try? keepNotices()
         service.engine.withLock { $0 = nil }
         _ = try db.checkpoint()
         try db.close()
@@ -164,9 +176,10 @@ package final class Hub: Sendable {
         do {
             try readKeys()
             try readRevocations()
+            try keepNotices()
         } catch {
             log.note(
-                .error, "keys or revocations cannot be read",
+                .error, "keys or revocations cannot be read or kept",
                 ["reason": .string("\((error as? DocDBError)?.code.description ?? "unknown")")])
         }
     }
@@ -207,10 +220,24 @@ package final class Hub: Sendable {
         }
         guard let keys else { return }
         let now = UnixTime(nanoseconds: clock())
-        let news = try ledger.readRevocations(try keys.verifier(now: now), now: now)
+        let news = try ledger.readRevocations(try ledger.verifier(keys, now: now), now: now)
         guard !news.isEmpty else { return }
         // Sessions hear of it, so that devices know it from each other while the hub is away, and those meant end.
         db.sync.engine.tellNotices(authenticator.learn(notices: news.map(\.text), now: now))
         log.note(.info, "revoked", ["count": .int(Int64(news.count))])
+    }
+
+    /// Writes down what devices have brought of certificates and revocations.
+    private func keepNotices() throws {
+        guard hasUnsavedNotices.withLock({ $0 }) else { return }
+        hasUnsavedNotices.withLock { $0 = false }
+        do {
+            let count = try ledger.keep(
+                authenticator.notices, read.withLock { $0.keys }, now: UnixTime(nanoseconds: clock()))
+            if count > 0 { log.note(.info, "notices kept that devices had", ["count": .int(Int64(count))]) }
+        } catch {
+            hasUnsavedNotices.withLock { $0 = true }
+            throw error
+        }
     }
 }

@@ -22,6 +22,8 @@ package struct HubFiles: Sendable {
     package var epochs: String { directory + "/epochs.jsonl" }
     /// One line for each revocation.
     package var revocations: String { directory + "/revocations.jsonl" }
+    /// One line for each certificate of another hub, or of a key that this one has lost, that devices have brought.
+    package var certificates: String { directory + "/certificates.jsonl" }
 
     /// What changes with each change of a file; nil where there is none.
     package struct Stamp: Equatable, Sendable {
@@ -44,8 +46,43 @@ package struct HubFiles: Sendable {
             nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 
-    /// Creates the directory where there is none, for this user alone.
-    package func prepare() throws(DocDBError) { try PrivateFile.makeDirectory(directory) }
+    /// Creates the directory where there is none, and takes from others what they may do with it, with the files in it and
+    /// with those of the store.
+    ///
+    /// - Returns: how many had looser modes.
+    /// - Throws: `storageFailed` where one has a mode that cannot be changed.
+    @discardableResult
+    package func prepare() throws(DocDBError) -> Int {
+        try PrivateFile.makeDirectory(directory)
+        var count = 0
+        for folder in [directory, store] {
+            guard try Self.makePrivate(folder, &count) else { continue }
+            for name in SystemFileSystem.shared.directoryEntries(folder) ?? [] {
+                _ = try Self.makePrivate(folder + "/" + name, &count)
+            }
+        }
+        return count
+    }
+
+    /// Lets nobody but this user reach a file or directory; returns whether there is one. Links are left as they are.
+    private static func makePrivate(_ path: String, _ count: inout Int) throws(DocDBError) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { return false }
+            throw DocDBError(
+                .storageFailed, "cannot look at \(path): \(String(cString: strerror(errno))); check its path")
+        }
+        guard status.st_mode & S_IFMT != S_IFLNK, status.st_mode & 0o077 != 0 else { return true }
+        guard chmod(path, status.st_mode & 0o700) == 0 else {
+            if errno == ENOENT { return false }
+            throw DocDBError(
+                .storageFailed,
+                "others may use \(path), and that cannot be changed (\(String(cString: strerror(errno)))); run "
+                    + "'chmod go-rwx' on it as its owner")
+        }
+        count += 1
+        return true
+    }
 
     /// The content of a file, or nil where there is none.
     package static func read(_ path: String, limit: Int = byteLimit) throws(DocDBError) -> [UInt8]? {

@@ -9,6 +9,8 @@ package final class HubLedger: Sendable {
         var revocations = RevocationList()
         /// How many lines of revocations were read.
         var revocationCount = 0
+        /// Certificates that the hub's own keys do not have, as devices have brought them.
+        var certificates: [String] = []
     }
 
     private let files: HubFiles
@@ -27,7 +29,11 @@ package final class HubLedger: Sendable {
             }
             epochs[ExactString(user)] = PermissionEpoch(number: number, hash: hash)
         }
-        state.withLock { [epochs] in $0.epochs = epochs }
+        let certificates = try HubFiles.lines(files.certificates).map { String(decoding: $0, as: UTF8.self) }
+        state.withLock { [epochs] state in
+            state.epochs = epochs
+            state.certificates = certificates
+        }
     }
 
     /// The epoch of a user's permissions, which is written before it is returned where it is a new one.
@@ -52,6 +58,56 @@ package final class HubLedger: Sendable {
 
     /// The epochs of all users.
     package var epochs: [ExactString: Int64] { state.withLock { $0.epochs.mapValues(\.number) } }
+
+    /// Certificates of other hubs, and of keys that this one has lost, that devices have brought.
+    package var certificates: [String] { state.withLock { $0.certificates } }
+
+    /// A verifier that knows the hub's own certificates and those that devices have brought.
+    package func verifier(_ keys: HubKeys, now: UnixTime) throws(DocDBError) -> GrantVerifier {
+        var verifier = try keys.verifier(now: now)
+        // Those that count no more, or are of another root by now, are passed over.
+        for certificate in certificates { _ = try? verifier.learn(certificate: certificate, now: now) }
+        return verifier
+    }
+
+    /// Writes down notices that devices have brought, so that they hold over a restart: a hub that was put back to a backup
+    /// gets its own again.
+    ///
+    /// - Parameter notices: verified ones; those that are kept already, or can be verified no more, are passed over.
+    /// - Returns: how many were written.
+    package func keep(_ notices: [String], _ keys: HubKeys, now: UnixTime) throws(DocDBError) -> Int {
+        let own = Set(keys.keys.map { ExactString($0.certificate.text) })
+        var count = 0
+        for text in notices where try !GrantVerifier.isRevocation(text) {
+            guard !own.contains(ExactString(text)) else { continue }
+            let result = state.withLock { [files] state in
+                Result { () throws(DocDBError) -> Bool in
+                    guard !state.certificates.contains(where: { ExactString($0) == ExactString(text) }) else {
+                        return false
+                    }
+                    try HubFiles.append(Array(text.utf8), to: files.certificates)
+                    state.certificates.append(text)
+                    return true
+                }
+            }
+            if try result.get() { count += 1 }
+        }
+        let verifier = try verifier(keys, now: now)
+        for text in notices where try GrantVerifier.isRevocation(text) {
+            guard let revocation = try? verifier.verify(revocation: text) else { continue }
+            let result = state.withLock { [files] state in
+                Result { () throws(DocDBError) -> Bool in
+                    var list = state.revocations
+                    guard !list.holds(text), try list.add(revocation, now: now) else { return false }
+                    try HubFiles.append(Array(text.utf8), to: files.revocations)
+                    state.revocations = list
+                    return true
+                }
+            }
+            if try result.get() { count += 1 }
+        }
+        return count
+    }
 
     package var revocations: RevocationList { state.withLock { $0.revocations } }
 
@@ -90,7 +146,7 @@ package final class HubLedger: Sendable {
     ///
     /// - Throws: `limitReached` where there are so many revocations that peers keep no more.
     package func revoke(_ subject: Revocation.Subject, _ keys: HubKeys, now: UnixTime) throws(DocDBError) {
-        _ = try readRevocations(try keys.verifier(now: now), now: now)
+        _ = try readRevocations(try verifier(keys, now: now), now: now)
         let issuer = try GrantIssuer(appID: keys.appID, keys: keys.keys)
         var list = revocations
         list.forget(now: now)

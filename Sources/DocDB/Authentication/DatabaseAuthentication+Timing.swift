@@ -32,9 +32,36 @@ extension DatabaseAuthentication {
 
     /// A peer brought what a hub has certified or revoked: it is kept, as peers may ask for it while the hub is away.
     func noticesCame() {
-        // Where that fails they hold until the app ends, and the hub or a peer tells them again.
-        try? StoredNotices.save(authenticator.notices, storage)
+        saveNotices()
         if authenticator.isOwnGrantRevoked { grantWasRevoked(at: nil) }
+    }
+
+    /// Writes the notices down. Where that fails they hold until the app ends; it is reported, and tried again every minute.
+    private func saveNotices() {
+        // In turn with a login, so that what is older never replaces what is newer.
+        remembering.withLock { _ in
+            do {
+                try StoredNotices.save(authenticator.notices, storage)
+                state.withLock { $0.hasUnsavedNotices = false }
+            } catch {
+                let isNew = state.withLock { state in
+                    defer { state.hasUnsavedNotices = true }
+                    return !state.hasUnsavedNotices
+                }
+                guard isNew else { return }
+                // Never what the storage says, which may be the app's own: it could name the user.
+                state.withLock { $0.engine }?.report(
+                    DocDBError(
+                        .storageFailed,
+                        "what the hub has revoked could not be kept with the credentials, and holds until the app ends; see "
+                            + "to it that their storage can be written"))
+            }
+        }
+    }
+
+    /// Tries again what failed.
+    func saveNoticesAgain() {
+        if state.withLock({ $0.hasUnsavedNotices }) { saveNotices() }
     }
 
     /// The grant is worth nothing any more.
@@ -95,7 +122,10 @@ extension DatabaseAuthentication {
             )
         }
         // Where that fails, it is tried again after the interval, and at the end.
-        if mustRemember { try? remember() }
+        if mustRemember {
+            try? remember()
+            saveNoticesAgain()
+        }
         if let engine, let (time, now) = wake {
             engine.scheduleAuthentication(afterNanoseconds: time > now ? time - now : 1) { [weak self] in
                 self?.updateOnExecutor(isForced: false)

@@ -38,6 +38,8 @@ public final class DatabaseAuthentication: Sendable {
         var retryTime: UInt64 = 0
         /// The latest time that was written down, in nanoseconds since 1970.
         var rememberedTime: UInt64 = 0
+        /// Whether there are notices of hubs that could not be written down yet.
+        var hasUnsavedNotices = false
     }
 
     let authenticator: OnlineAuthenticator
@@ -48,7 +50,7 @@ public final class DatabaseAuthentication: Sendable {
     let state: Lock<State>
     let observers = Observers<AuthenticationStatus>()
     /// Held while the memory is written down, so that what is older never replaces what is newer.
-    private let remembering = Lock<Void>(())
+    let remembering = Lock<Void>(())
 
     /// The name of the grant in its storage.
     static let credentialsName = "grant"
@@ -121,6 +123,7 @@ public final class DatabaseAuthentication: Sendable {
 
     /// Ends for good, when the database closes.
     func close() {
+        saveNoticesAgain()
         try? remember()
         observers.end()
     }
@@ -243,7 +246,7 @@ public final class DatabaseAuthentication: Sendable {
                 "the database holds another user's documents; log out with a clean-up first, or use another database")
         }
         try storage.save(Self.credentialsName, credentials.storedForm())
-        try StoredNotices.save(authenticator.notices, storage)
+        try remembering.withLock { _ in try StoredNotices.save(authenticator.notices, storage) }
         try authenticator.present(credentials, now: accepted.time)
         authenticator.resetTime(to: accepted.time)
         let engine = state.withLock { state in

@@ -12,7 +12,10 @@ final class LinkInbox: LinkHandler {
         case drained
         case closed(LinkCloseReason)
 
-        var byteCount: Int { if case .frame(let bytes) = self { bytes.count } else { 0 } }
+        /// What it counts.
+        var byteCount: Int {
+            if case .frame(let bytes) = self { bytes.count + LinkInbox.frameOverheadByteCount } else { 0 }
+        }
     }
 
     private struct State {
@@ -25,7 +28,7 @@ final class LinkInbox: LinkHandler {
     }
 
     /// What a frame costs beside its bytes, lest empty ones cost nothing.
-    private static let frameOverheadByteCount = 64
+    static let frameOverheadByteCount = 64
 
     private let state = Lock(State())
     /// Schedules a call of `take`.
@@ -33,17 +36,15 @@ final class LinkInbox: LinkHandler {
 
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-    func linkDidOpen(_ link: any Link) { add(.opened, byteCount: 0, link) }
-    func link(_ link: any Link, didReceive frame: [UInt8]) {
-        add(.frame(frame), byteCount: frame.count + Self.frameOverheadByteCount, link)
-    }
-    func linkDidDrain(_ link: any Link) { add(.drained, byteCount: 0, link) }
-    func link(_ link: any Link, didClose reason: LinkCloseReason) { add(.closed(reason), byteCount: 0, link) }
+    func linkDidOpen(_ link: any Link) { add(.opened, link) }
+    func link(_ link: any Link, didReceive frame: [UInt8]) { add(.frame(frame), link) }
+    func linkDidDrain(_ link: any Link) { add(.drained, link) }
+    func link(_ link: any Link, didClose reason: LinkCloseReason) { add(.closed(reason), link) }
 
-    private func add(_ item: Item, byteCount: Int, _ link: any Link) {
+    private func add(_ item: Item, _ link: any Link) {
         let (mustWake, mustPause) = state.withLock { state -> (Bool, Bool) in
             state.items.append(item)
-            state.byteCount += byteCount
+            state.byteCount += item.byteCount
             let mustWake = !state.isScheduled
             let mustPause = !state.isPaused && state.byteCount > ReplicationLimits.inboxByteCount
             state.isScheduled = true

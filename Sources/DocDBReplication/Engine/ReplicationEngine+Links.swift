@@ -67,7 +67,7 @@ extension ReplicationEngine {
             case .opened: tell(connection, .opened(channelBinding: connection.link.info.channelBinding))
             case .frame(let bytes):
                 traffic.countReceived(bytes.count)
-                connection.account?.countReceived(bytes.count + SyncLimits.keptFrameByteCount, at: now)
+                connection.account?.countReceived(item.byteCount, at: now)
                 tell(connection, .received(bytes))
                 hasFrames = true
             case .drained:

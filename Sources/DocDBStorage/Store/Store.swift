@@ -125,6 +125,8 @@ package final class Store: Sendable {
         let isNew = try directory.prepare(creating: options.access == .readWriteCreate)
         let lock = try StoreLock(directory)
         let hadWriteAheadLog = directory.fileSystem.kind(of: directory.writeAheadLog) != .missing
+        // Its write-ahead log and what goes with that get the same mode.
+        if isNew { directory.fileSystem.makePrivateFile(directory.database) }
         let connection = try SQLiteConnection(
             path: directory.database, mode: .readWriteCreate, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds,
             fileSystem: directory.fileSystem)

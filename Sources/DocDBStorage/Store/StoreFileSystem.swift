@@ -16,6 +16,9 @@ package protocol StoreFileSystem: AnyObject, Sendable {
     func isWritable(_ path: String) -> Bool
     /// Opens a file that is not a database.
     func open(_ path: String, writing: Bool, creating: Bool) throws(DocDBError) -> any StoreFile
+    /// Makes an empty file that this user alone may read, where there is none: for the database, which SQLite would make
+    /// readable for all. What goes wrong shows when it is opened.
+    func makePrivateFile(_ path: String)
     /// Removes a file where there is one.
     func remove(_ path: String)
     /// Renames a file or directory; only the names change, at once.
@@ -73,6 +76,8 @@ package struct FileIdentity: Equatable, Sendable {
 }
 
 extension StoreFileSystem {
+    package func makePrivateFile(_ path: String) {}
+
     /// Waits until a whole file is on the disk itself.
     func synchronizeFile(_ path: String) throws(DocDBError) {
         let file = try open(path, writing: true, creating: false)

@@ -21,6 +21,11 @@ package final class SystemFileSystem: StoreFileSystem {
         return SystemFile(descriptor: descriptor, path: path)
     }
 
+    package func makePrivateFile(_ path: String) {
+        let descriptor = Platform.open(path, writing: true, creating: true)
+        if descriptor >= 0 { Platform.close(descriptor) }
+    }
+
     package func remove(_ path: String) { Platform.remove(path) }
 
     package func rename(_ from: String, to: String) throws(DocDBError) { try Platform.rename(from, to: to) }
