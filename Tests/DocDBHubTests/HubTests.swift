@@ -6,6 +6,7 @@ import DocDBReplication
 import DocDBSync
 import DocDBTransport
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("A hub over loopback", .timeLimit(.minutes(10)))
@@ -122,6 +123,43 @@ struct HubTests {
         try HubLedger(hub.files).revoke(user: "dev|alice", HubKeys.load(hub.files), now: now)
         try await eventually { !alice.auth.status.isAuthenticated && delegate.count("required") == 1 }
         #expect(!alice.sync.status.isConnected)
+        try alice.close()
+    }
+
+    /// Logs in at once whenever it is asked to.
+    private final class Eager: AuthenticationDelegate {
+        let logins = Mutex(0)
+
+        func authenticationRequired(authenticator: DatabaseAuthentication) {
+            Task {
+                try await authenticator.login(token: "alice-token", provider: "dev")
+                logins.withLock { $0 += 1 }
+            }
+        }
+    }
+
+    @Test("Who logs in again as soon as a revocation is heard of stays logged in: the grant before it was meant")
+    func loginAfterRevocation() async throws {
+        let hub = try HubFixture()
+        let delegate = Eager()
+        let alice = try hub.open("alice", delegate)
+        try alice.sync.start()
+        try await eventually { alice.sync.status.isConnected }
+        @Sendable func second() -> Int64 { Int64(Date().timeIntervalSince1970) }
+        var last: Int64 = 0
+        for count in 1...3 {
+            // A grant that follows a revocation is of the second after it: one within that would revoke nothing.
+            try await eventually { [last] in second() > last + 1 }
+            last = second()
+            try HubLedger(hub.files).revoke(
+                user: "dev|alice", HubKeys.load(hub.files), now: UnixTime(seconds: last))
+            try await eventually {
+                delegate.logins.withLock { $0 } > count && alice.sync.status.isConnected
+                    && alice.auth.status.isAuthenticated
+            }
+            // Had the end of the former session been taken for the new grant's, there would have been one login more.
+            #expect(delegate.logins.withLock { $0 } == count + 1)
+        }
         try alice.close()
     }
 

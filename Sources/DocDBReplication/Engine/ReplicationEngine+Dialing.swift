@@ -50,11 +50,13 @@ extension ReplicationEngine {
     /// - Parameter isRefusal: whether the two peers do not fit together, so that trying soon would not help.
     func fail(_ dialer: Dialer, _ error: DocDBError?, afterLasting seconds: Double, isRefusal: Bool) {
         isStatusDirty = true
-        dialer.lastError = error.map(statusError)
+        // A refusal of a former grant, such as that it is revoked, says nothing of the present one, which is tried at once.
+        let isOfFormerGrant = isRefusal && dialer.grantNumber != grantNumber
+        dialer.lastError = isOfFormerGrant ? nil : error.map(statusError)
         guard isRunning else { return dialer.state = .idle }
         if error?.code == .invalidAddress { return dialer.state = .failed }
         let isReady = environment.authenticator.isReady(at: sessionTime)
-        guard isReady, dialer.grantNumber == grantNumber || !isRefusal else { return dial(dialer) }
+        guard isReady, !isOfFormerGrant else { return dial(dialer) }
         var wait = dialer.backoff.failed(afterLasting: seconds, random: random())
         if isRefusal { wait = max(wait, ReplicationLimits.refusalSeconds) }
         let nanoseconds = UInt64(wait * 1_000_000_000)
