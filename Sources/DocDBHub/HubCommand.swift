@@ -154,23 +154,26 @@ package enum HubCommand {
             throw DocDBError(.invalidConfiguration, "there is no file \(path)")
         }
         let http = HTTPClient()
-        return try HubConfiguration(
-            bytes,
-            Provider.Surroundings(
-                readFile: { file in
-                    guard let content = try HubFiles.read(resolved(file, beside: path)) else {
-                        throw DocDBError(.invalidConfiguration, "there is no file \(file)")
-                    }
-                    return content
-                },
-                fetchKeys: { url, limit in
-                    let response = try await http.send(
-                        HTTPClientRequest(url: url), limits: HTTPClientLimits(responseByteCount: limit))
-                    guard response.status == 200 else {
-                        throw DocDBError(.providerUnavailable, "the server of the keys answered \(response.status)")
-                    }
-                    return response.body
-                }))
+        let fetch: @Sendable (CertificateTrust) -> KeySource.Fetch = { trust in
+            { url, limit in
+                let response = try await http.send(
+                    HTTPClientRequest(url: url, trust: trust), limits: HTTPClientLimits(responseByteCount: limit))
+                guard response.status == 200 else {
+                    throw DocDBError(.providerUnavailable, "the server of the keys answered \(response.status)")
+                }
+                return response.body
+            }
+        }
+        var surroundings = Provider.Surroundings(
+            readFile: { file in
+                guard let content = try HubFiles.read(resolved(file, beside: path)) else {
+                    throw DocDBError(.invalidConfiguration, "there is no file \(file)")
+                }
+                return content
+            }, fetchKeys: fetch(.system))
+        surroundings.fetchKeysTrusting = { fetch(.authorities(file: $0)) }
+        surroundings.locate = { resolved($0, beside: path) }
+        return try HubConfiguration(bytes, surroundings)
     }
 
     /// A path in a configuration, which is relative to where that is.

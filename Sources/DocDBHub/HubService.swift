@@ -67,6 +67,8 @@ final class HubService: Sendable {
                 "from": .string(request.remoteAddress), "code": .string(error.code.description),
             ]
             if let reason = error.context["reason"] { facts["reason"] = .string(reason) }
+            // What the network said, for whoever runs the hub; clients are not told.
+            if let cause = error.context["cause"], !cause.isEmpty { facts["cause"] = .string(cause) }
             log.note(.warning, "login refused", facts)
         }
         return response

@@ -100,13 +100,19 @@ package final class LoginService: Sendable {
     ) async throws -> (status: Int, body: [UInt8]) {
         do {
             let response = try await http.send(
-                HTTPClientRequest(url: request.url, method: "POST", headers: request.headers, body: request.body),
+                query(request),
                 limits: HTTPClientLimits(
                     responseByteCount: request.byteLimit, timeoutSeconds: Double(request.timeout)))
             return (response.status, response.body)
         } catch  where error.code == .limitReached {
             return (200, [UInt8](repeating: 0, count: request.byteLimit + 1))
         }
+    }
+
+    private static func query(_ request: WebhookProvider.Request) -> HTTPClientRequest {
+        let trust: CertificateTrust = if let file = request.authorities { .authorities(file: file) } else { .system }
+        return HTTPClientRequest(
+            url: request.url, method: "POST", headers: request.headers, body: request.body, trust: trust)
     }
 
     private func check(_ body: (inout LoginNonces) throws(DocDBError) -> Void) throws(DocDBError) {

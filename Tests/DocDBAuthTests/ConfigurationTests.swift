@@ -1,6 +1,7 @@
 import DocDBAuth
 import DocDBCore
 import DocDBQuery
+import Synchronization
 import Testing
 
 @Suite("Configuration of providers")
@@ -112,6 +113,42 @@ struct ConfigurationTests {
         #expect(try direct.request(token: "t", appID: "a", now: vectorTime).headers == signed.headers)
     }
 
+    @Test("authorities of a provider's own verify its server, and none of another provider's")
+    func authorities() async throws {
+        let text = """
+            {"a": {"type": "webhook", "url": "https://a.example/", "authorities": "ca.pem"},
+             "b": {"type": "webhook", "url": "https://a.example/"},
+             "c": {"type": "jwt", "issuer": "https://auth.example/", "audience": "cars-app", "permissions": {"rules": [
+               {"permissions": {}}]}, "jwks": "https://a.example/keys", "authorities": "ca.pem"}}
+            """
+        let asked = Lock<[String]>([])
+        var surroundings = Provider.Surroundings(
+            readFile: { _ in "certificates".bytes },
+            fetchKeys: { _, _ in
+                asked.withLock { $0.append("system") }
+                return TokenVectors.keySet.bytes
+            })
+        surroundings.locate = { "/etc/hub/\($0)" }
+        surroundings.fetchKeysTrusting = { authorities in
+            { _, _ in
+                asked.withLock { $0.append(authorities) }
+                return TokenVectors.keySet.bytes
+            }
+        }
+        let providers = try Provider.read(try StrictJSON.value(text.bytes), surroundings)
+        let requests = try providers.compactMap { provider -> String?? in
+            guard case .webhook(let hook) = provider.kind else { return nil }
+            return .some(try hook.request(token: "t", appID: "a", now: vectorTime).authorities)
+        }
+        #expect(requests == ["/etc/hub/ca.pem", nil])
+        guard case .jwt(let provider) = providers[2].kind else {
+            Issue.record("the provider is none with JWTs")
+            return
+        }
+        _ = try? await provider.identity(token: TokenVectors.es256, now: vectorTime)
+        #expect(asked.withLock { $0 } == ["/etc/hub/ca.pem"])
+    }
+
     private static let jwt = #""type":"jwt","issuer":"i","audience":"a","jwks":"keys.json","permissions":{"claim":"p"}"#
     private static let fixed =
         #""type":"static","developmentOnly":true,"tokens":[{"token":"t","userID":"u","permissions":{}}]"#
@@ -146,7 +183,10 @@ struct ConfigurationTests {
             "{\"x\":{\(fixed.replacing("\"developmentOnly\":true,", with: ""))}}",
             "{\"x\":{\(fixed.replacing("true", with: "false"))}}", "{\"x\":{\(fixed),\"file\":\"tokens.json\"}}",
             "{\"x\":{\(fixed.replacing("\"t\"", with: "\"\""))}}",
-            #"{"x":{"type":"webhook"}}"#, #"{"x":{"type":"webhook","url":"http://a.example/"}}"#,
+            "{\"x\":{\(jwt),\"authorities\":\"keys.json\"}}",
+            #"{"x":{"type":"webhook","url":"https://a.example/","authorities":"absent.pem"}}"#,
+            #"{"x":{"type":"webhook","url":"https://a.example/","authorities":7}}"#, #"{"x":{"type":"webhook"}}"#,
+            #"{"x":{"type":"webhook","url":"http://a.example/"}}"#,
             #"{"x":{"type":"webhook","url":"https://a.example/","secret":"short"}}"#,
             #"{"x":{"type":"webhook","url":"https://a.example/","timeout":0}}"#,
             #"{"x":{"type":"webhook","url":"https://a.example/","maxBytes":2000000}}"#,

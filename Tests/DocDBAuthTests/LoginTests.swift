@@ -178,6 +178,23 @@ struct LoginTests {
         }
     }
 
+    @Test("a provider's own words of refusal reach the app: the reason in the message, its userInfo in the context")
+    func refusalWords() throws {
+        func error(_ refusal: ProviderRefusal) throws -> DocDBError {
+            let (status, body) = try LoginAnswer.refused(LoginAnswer.Refused(refusal)).encoded()
+            guard case .refused(let read) = try LoginAnswer(status: status, body: body) else { throw Unexpected() }
+            return read.error
+        }
+        let blocked = try error(ProviderRefusal(reason: "account blocked", userInfo: ["until": "May"]))
+        #expect(blocked.message == "the provider refused the login: account blocked")
+        #expect(blocked.context == ["reason": "account blocked", "userInfo": #"{"until":"May"}"#])
+        let silent = try error(ProviderRefusal())
+        #expect(silent.message == "the provider refused the login; log in again there")
+        #expect(silent.context == ["reason": "refusedByProvider"])
+    }
+
+    private struct Unexpected: Error {}
+
     @Test("answers that make no sense are refused", arguments: [200, 401, 502])
     func senselessAnswers(_ status: Int) throws {
         let body = try LoginAnswer.accepted(try accepted()).encoded().body

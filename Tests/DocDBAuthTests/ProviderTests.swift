@@ -2,6 +2,7 @@ import DocDBAuth
 import DocDBCore
 import DocDBQuery
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("JWT and static providers")
@@ -26,6 +27,43 @@ struct ProviderTests {
         #expect(identity.expiresAt == vectorTime.adding(3600))
         #expect(identity.clientInfo == ["tenant": "t-7"])
         #expect(try identity.boundPermissions() == .everything)
+    }
+
+    @Test("an issuer whose keys have no names may exchange its key: the new one is asked for, once in half a minute")
+    func namelessKeys() async throws {
+        func keySet(_ key: PeerKeyPair) -> [UInt8] {
+            let x = TestToken.base64URL(key.publicKey.bytes)
+            return Array(#"{"keys":[{"kty":"OKP","crv":"Ed25519","use":"sig","x":"\#(x)"}]}"#.utf8)
+        }
+        func token(_ key: PeerKeyPair) throws -> String {
+            try TestToken.edDSA(#"{"alg":"EdDSA"}"#, try TestToken.claims(), key: key)
+        }
+        let (former, next) = (try PeerKeyPair.generate(), try PeerKeyPair.generate())
+        let served = Lock<(keys: [UInt8], fetches: Int)>((keySet(former), 0))
+        let source = try KeySource(url: "https://issuer.example/keys") { _, _ in
+            served.withLock { served in
+                served.fetches += 1
+                return served.keys
+            }
+        }
+        let provider = JWTProvider(
+            name: "auth", policy: ClaimsPolicy(issuer: "https://issuer.example/", audiences: ["cars-app"]),
+            keys: source, algorithms: [.edDSA],
+            permissions: .rules([.init(condition: nil, permissions: .everything)]))
+        func result(_ key: PeerKeyPair, after seconds: Int64) async throws -> Outcome? {
+            let token = try token(key)
+            return await outcome { try await provider.identity(token: token, now: vectorTime.adding(seconds)) }
+        }
+        #expect(try await result(former, after: 0) == nil)
+        served.withLock { $0.keys = keySet(next) }
+        let refused = Outcome(.invalidToken, "invalidSignature")
+        #expect(try await result(next, after: 29) == refused)
+        #expect(served.withLock { $0.fetches } == 1)
+        #expect(try await result(next, after: 30) == nil)
+        #expect(try await result(former, after: 31) == refused)
+        #expect(served.withLock { $0.fetches } == 2)
+        #expect(try await result(former, after: 60) == refused)
+        #expect(served.withLock { $0.fetches } == 3)
     }
 
     @Test("only algorithms that are configured are permitted")

@@ -182,6 +182,25 @@ struct WebhookProviderTests {
         }
     }
 
+    @Test("it is not asked again after a time-out, and what the network said is told, but not to the client")
+    func timeOut() async throws {
+        let count = Lock(0)
+        let provider = try Self.provider()
+        do throws(DocDBError) {
+            _ = try await provider.answer(token: "t", appID: "a", now: vectorTime) { _ in
+                count.withLock { $0 += 1 }
+                throw DocDBError(.timedOut, "auth.example did not answer within 10 seconds")
+            }
+            Issue.record("there was an answer")
+        } catch {
+            #expect(Outcome(error) == Outcome(.providerUnavailable, "noAnswer"))
+            #expect(error.context["cause"] == "auth.example did not answer within 10 seconds")
+            let answer = try LoginAnswer.refused(LoginAnswer.Refused(error)).encoded()
+            #expect(!String(decoding: answer.body, as: UTF8.self).contains("auth.example"))
+        }
+        #expect(count.withLock { $0 } == 1)
+    }
+
     @Test(
         "URLs that would show tokens to others are refused",
         arguments: [

@@ -42,7 +42,7 @@ package enum LoginAnswer: Sendable {
 
         package init(_ refusal: ProviderRefusal) {
             code = refusal.error.code.description
-            message = refusal.error.message
+            message = refusal.reason.map { "the provider refused the login: \($0)" } ?? refusal.error.message
             reason = refusal.reason ?? refusal.error.context["reason"]
             userInfo = refusal.userInfo
         }
@@ -60,9 +60,13 @@ package enum LoginAnswer: Sendable {
                 .invalidToken, .tokenExpired, .invalidPermissions, .providerUnavailable, .invalidKey, .proofFailed,
                 .limitReached, .grantRevoked,
             ]
+            var context: [String: String] = [:]
+            context["reason"] = reason
+            if userInfo != .null, let text = try? StrictJSON.text(userInfo) {
+                context["userInfo"] = String(decoding: text, as: UTF8.self)
+            }
             return DocDBError(
-                known.first { $0.description == code } ?? .authenticationFailed, message,
-                context: reason.map { ["reason": $0] } ?? [:])
+                known.first { $0.description == code } ?? .authenticationFailed, message, context: context)
         }
     }
 

@@ -60,12 +60,9 @@ package struct JWTProvider: Sendable {
             guard token.type.map({ Self.types.contains($0) }) ?? true else { throw TokenFailure.wrongType }
             guard algorithms.contains(token.algorithm) else { throw TokenFailure.algorithmNotPermitted }
         } catch { throw error.error }
-        let key = try await keys.key(for: token, now: now)
+        try await verify(token, now: now)
         let claims: [String: Value]
-        do throws(TokenFailure) {
-            try token.verify(with: key)
-            claims = try token.claims()
-        } catch { throw error.error }
+        do throws(TokenFailure) { claims = try token.claims() } catch { throw error.error }
         let expiry = try policy.check(claims, now: now)
         guard let subject = userID.value(in: claims) else {
             throw TokenFailure.missingClaim.error(.invalidToken, claim: userID.description)
@@ -76,6 +73,16 @@ package struct JWTProvider: Sendable {
         return try ProviderIdentity(
             userID: try UserID.make(provider: name, subject: subject), expiresAt: expiry,
             clientInfo: info(of: claims), permissions: try permissions(of: claims), claims: claims, aliases: aliases)
+    }
+
+    private func verify(_ token: JSONWebSignature, now: UnixTime) async throws(DocDBError) {
+        let key = try await keys.key(for: token, now: now)
+        var failure: TokenFailure
+        do throws(TokenFailure) { return try token.verify(with: key) } catch { failure = error }
+        if failure == .invalidSignature, let other = try await keys.otherKey(for: token, now: now) {
+            do throws(TokenFailure) { return try token.verify(with: other) } catch { failure = error }
+        }
+        throw failure.error
     }
 
     private func info(of claims: [String: Value]) -> Value {

@@ -3,7 +3,7 @@ import DocDBCore
 extension JWTProvider {
     private static let members = [
         "type", "issuer", "audience", "audienceClaim", "jwks", "algorithms", "userID", "requiredClaims", "permissions",
-        "clientInfo", "claims", "leeway", "maxGrantSeconds",
+        "clientInfo", "claims", "leeway", "maxGrantSeconds", "authorities",
     ]
 
     init(
@@ -30,7 +30,11 @@ extension JWTProvider {
     ) throws(DocDBError) -> KeySource {
         let origin = try reader.requiredText("jwks")
         if origin.utf8.count > 8, origin.asciiLowercased.hasPrefix("https://") {
-            return try KeySource(url: origin, fetch: surroundings.fetchKeys)
+            let fetch = try surroundings.authorities(reader).map(surroundings.fetchKeysTrusting)
+            return try KeySource(url: origin, fetch: fetch ?? surroundings.fetchKeys)
+        }
+        guard reader["authorities"] == nil else {
+            throw reader.failure("authorities", "is given, though the keys come from no https:// URL")
         }
         guard !origin.asciiLowercased.hasPrefix("http://") else {
             throw reader.failure("jwks", "is a URL without TLS; write https:// or the path of a file")
@@ -157,7 +161,7 @@ extension WebhookProvider {
     ) throws(DocDBError) {
         let reader = try ConfigurationReader(
             value, at: place,
-            known: ["type", "url", "timeout", "maxBytes", "secret", "secretFile", "maxGrantSeconds"])
+            known: ["type", "url", "timeout", "maxBytes", "secret", "secretFile", "maxGrantSeconds", "authorities"])
         var secret = try reader.text("secret").map { [UInt8]($0.utf8) }
         if let file = try reader.text("secretFile") {
             guard secret == nil else { throw reader.failure("secretFile", "is given beside 'secret'") }
@@ -169,7 +173,8 @@ extension WebhookProvider {
             "maxBytes", in: 1024...Int64(AuthenticationLimits.greatestWebhookAnswerByteCount))
         try self.init(
             name: name, url: try reader.requiredText("url"), timeout: try reader.number("timeout", in: 1...60) ?? 10,
-            byteLimit: byteLimit.map { Int($0) } ?? AuthenticationLimits.webhookAnswerByteCount, secret: secret)
+            byteLimit: byteLimit.map { Int($0) } ?? AuthenticationLimits.webhookAnswerByteCount, secret: secret,
+            authorities: try surroundings.authorities(reader))
     }
 }
 

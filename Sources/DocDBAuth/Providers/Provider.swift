@@ -45,10 +45,22 @@ extension Provider {
         /// Reads a file that the configuration names: keys, rules, a webhook's secret, static tokens.
         package var readFile: @Sendable (String) throws -> [UInt8]
         package var fetchKeys: KeySource.Fetch
+        /// Fetches keys, verifying the server by the certificate authorities of the file at a path, not by the system's.
+        package var fetchKeysTrusting: @Sendable (_ authorities: String) -> KeySource.Fetch
+        /// The path of a file that the configuration names.
+        package var locate: @Sendable (String) -> String = { $0 }
 
         package init(readFile: @escaping @Sendable (String) throws -> [UInt8], fetchKeys: @escaping KeySource.Fetch) {
             self.readFile = readFile
             self.fetchKeys = fetchKeys
+            fetchKeysTrusting = { _ in fetchKeys }
+        }
+
+        /// The path of the certificate authorities that a provider names, which must be readable from the start.
+        func authorities(_ reader: ConfigurationReader) throws(DocDBError) -> String? {
+            guard let file = try reader.text("authorities") else { return nil }
+            _ = try content(of: file, at: "\(reader.place).authorities")
+            return locate(file)
         }
 
         func content(of file: String, at place: String) throws(DocDBError) -> [UInt8] {

@@ -11,11 +11,13 @@ package struct WebhookProvider: Sendable {
         package let timeout: Int64
         /// The most bytes of the answer to take.
         package let byteLimit: Int
+        /// The file of the certificate authorities that verify the server; nil for the system's.
+        package let authorities: String?
     }
 
     /// Sends a request by POST and returns status and body; follows no redirects.
     ///
-    /// Throws where there was no answer, which alone is tried again; a body beyond the limit is cut after one byte more.
+    /// Throws where there was no answer, with the code `timedOut` where it took too long; a body beyond the limit is cut after one byte more.
     package typealias Send = @Sendable (Request) async throws -> (status: Int, body: [UInt8])
 
     package let name: String
@@ -23,12 +25,14 @@ package struct WebhookProvider: Sendable {
     package let timeout: Int64
     package let byteLimit: Int
     private let secret: [UInt8]?
+    private let authorities: String?
 
     /// - Parameter secret: what requests are signed with, at least 32 bytes; nil sends them unsigned.
     /// - Throws: `invalidConfiguration` where the URL is neither HTTPS nor on this machine, or the secret too short.
     package init(
         name: String, url: String, timeout: Int64 = 10,
-        byteLimit: Int = AuthenticationLimits.webhookAnswerByteCount, secret: [UInt8]? = nil
+        byteLimit: Int = AuthenticationLimits.webhookAnswerByteCount, secret: [UInt8]? = nil,
+        authorities: String? = nil
     ) throws(DocDBError) {
         let lower = url.asciiLowercased
         let isLocal = ["http://127.0.0.1", "http://[::1]", "http://localhost"].contains { prefix in
@@ -49,6 +53,7 @@ package struct WebhookProvider: Sendable {
         self.timeout = min(max(timeout, 1), 60)
         self.byteLimit = min(max(byteLimit, 1024), AuthenticationLimits.greatestWebhookAnswerByteCount)
         self.secret = secret
+        self.authorities = authorities
     }
 
     /// The request about one token.
@@ -65,26 +70,31 @@ package struct WebhookProvider: Sendable {
             let mac = Digest.hmac([UInt8]("\(now.seconds).".utf8) + body, key: secret)
             headers["DocDB-Signature"] = "t=\(now.seconds),v1=\(Digest.hexadecimal(mac))"
         }
-        return Request(url: url, headers: headers, body: body, timeout: timeout, byteLimit: byteLimit)
+        return Request(
+            url: url, headers: headers, body: body, timeout: timeout, byteLimit: byteLimit, authorities: authorities)
     }
 
-    /// Asks about a token; again where there was no answer at all.
+    /// Asks about a token; again where the connection fails, but not after a time-out.
     ///
     /// - Throws: `providerUnavailable` where there is no answer, or none that makes sense; `invalidPermissions`.
     package func answer(
         token: String, appID: String, now: UnixTime, send: Send
     ) async throws(DocDBError) -> ProviderAnswer {
         let request = try request(token: token, appID: appID, now: now)
+        var cause = ""
         for _ in 0..<AuthenticationLimits.webhookAttemptCount {
-            guard let answer = try? await send(request) else {
-                if Task.isCancelled { break }
+            let answer: (status: Int, body: [UInt8])
+            do { answer = try await send(request) } catch {
+                cause = (error as? DocDBError)?.message ?? ""
+                // The user has waited long enough, and the webhook has the request.
+                if Task.isCancelled || (error as? DocDBError)?.code == .timedOut { break }
                 continue
             }
             return try self.answer(status: answer.status, body: answer.body, now: now)
         }
         throw DocDBError(
             .providerUnavailable, "the provider's webhook does not answer; check its URL and the network",
-            context: ["reason": "noAnswer"])
+            context: ["reason": "noAnswer", "cause": cause])
     }
 }
 

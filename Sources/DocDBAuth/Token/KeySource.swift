@@ -52,6 +52,14 @@ package actor KeySource {
         return key
     }
 
+    /// The key of a token that names none and is not signed with the key known for it: its issuer may have another one now,
+    /// for which it is asked as for one that is not known. Nil where that cannot be.
+    package func otherKey(for token: JSONWebSignature, now: UnixTime) async throws(DocDBError) -> VerificationKey? {
+        guard case .remote = origin, token.keyID == nil, running != nil || mayFetch(now: now) else { return nil }
+        try await refresh(now: now)
+        return try knownKey(token)
+    }
+
     private func knownKey(_ token: JSONWebSignature) throws(DocDBError) -> VerificationKey? {
         do throws(TokenFailure) { return try known?.keys.key(for: token) } catch { throw error.error }
     }
@@ -105,7 +113,8 @@ package actor KeySource {
             } catch {
                 return .failure(
                     DocDBError(
-                        .providerUnavailable, "the provider's keys cannot be fetched; check its URL and the network"))
+                        .providerUnavailable, "the provider's keys cannot be fetched; check its URL and the network",
+                        context: ["cause": (error as? DocDBError)?.message ?? ""]))
             }
             do throws(DocDBError) {
                 return .success(try JSONWebKeySet(bytes, allowsSecrets: false))
