@@ -1,5 +1,6 @@
 import Dispatch
 import DocDB
+import DocDBAuth
 import DocDBHub
 import Foundation
 import Observation
@@ -42,6 +43,76 @@ struct AuthenticationTests {
         // Not asked to observe again, nobody is told again.
         #expect(changes.withLock { $0 } == 1)
         try db.close()
+    }
+
+    @Test("The seconds that remain are observed as they go by, and are nil where nobody is logged in")
+    func observedSeconds() async throws {
+        let hub = try HubFixture()
+        let db = try hub.open("alice")
+        let observed = ObservedAuthentication(db.auth, on: DispatchQueue(label: "views"))
+        /// Waits for the next change of what a view has read.
+        func change() async -> Int? {
+            await withCheckedContinuation { continuation in
+                withObservationTracking {
+                    _ = observed.secondsRemaining
+                } onChange: {
+                    continuation.resume()
+                }
+            }
+            return observed.secondsRemaining
+        }
+        #expect(observed.secondsRemaining == nil)
+        async let first = change()
+        try await db.auth.login(token: "alice-token", provider: "dev")
+        _ = await first
+        try await eventually { observed.secondsRemaining != nil }
+        let start = try #require(observed.secondsRemaining)
+        #expect(start > 0 && start <= 3600)
+        var last = start
+        while last > start - 2 {
+            let now = try #require(await change())
+            #expect(now <= last)
+            last = now
+        }
+        try await db.auth.logout()
+        try await eventually { observed.secondsRemaining == nil }
+        try db.close()
+    }
+
+    @Test("A delegate that is set after the database was opened is asked, and is not kept")
+    func laterDelegate() async throws {
+        let hub = try HubFixture()
+        let db = try hub.open("alice")
+        do {
+            let delegate = RecordingDelegate()
+            db.auth.delegate = delegate
+            try db.sync.start()
+            try await eventually { delegate.count("required") == 1 }
+            #expect(db.auth.delegate === delegate)
+        }
+        try await eventually { db.auth.delegate == nil }
+        try db.close()
+    }
+
+    @Test("A root key is read as 'keys new' prints it, and pins the hub")
+    func rootKey() async throws {
+        let hub = try HubFixture()
+        let text = Base64URL.encode(hub.root.publicKey.bytes)
+        func open(_ name: String, _ key: [UInt8]) throws -> Database {
+            try Database(
+                at: "\(hub.directory)/\(name).docdb",
+                identity: .onlineWithAuthentication(appID: HubFixture.appID, hub: hub.url, rootKeys: [key]))
+        }
+        let db = try open("alice", try Database.Identity.rootKey(text))
+        try await db.auth.login(token: "alice-token", provider: "dev")
+        try db.close()
+        let other = try open("bob", try PeerKeyPair.generate().publicKey.bytes)
+        await #expect(throws: DocDBError.self) { try await other.auth.login(token: "bob-token", provider: "dev") }
+        try other.close()
+        for wrong in ["", text + "A", String(text.dropLast()), "+" + text.dropFirst(), text + "="] {
+            let error = #expect(throws: DocDBError.self) { try Database.Identity.rootKey(wrong) }
+            #expect(error?.code == .invalidKey)
+        }
     }
 
     @Test("A sequence of the status begins with the present one and follows logins and logouts")

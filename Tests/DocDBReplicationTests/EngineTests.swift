@@ -99,6 +99,28 @@ import Testing
         await hub.stop()
     }
 
+    @Test("waits for a peer that is away grow to the longest that is configured, and no further")
+    func longestWait() async throws {
+        let clock = ManualClock(seconds: 1_800_000_000)
+        let device = try EnginePeer("device", on: network, clock: clock) {
+            $0.urls = ["memory://127.nobody:1"]
+            $0.longestWaitSeconds = 1
+        }
+        try device.engine.start()
+        // Unbounded, the eighth wait alone could be a minute; bounded, a second brings each next attempt.
+        for count in 1...30 {
+            try await eventually([device]) {
+                // A time that has passed is that of the wait before.
+                guard case .waiting(let time) = device.engine.status.dials.first?.state, time > clock.wallNanoseconds
+                else { return false }
+                #expect(time <= clock.wallNanoseconds + 1_000_000_000)
+                return network.attemptCount >= count
+            }
+            clock.advance(nanoseconds: 1_000_000_000)
+        }
+        await device.stop()
+    }
+
     @Test("a store that connects to itself refuses")
     func itself() async throws {
         let peer = try EnginePeer("self", on: network) { $0.urls = ["memory://127.self:1"] }

@@ -1,3 +1,4 @@
+import DocDBAuth
 import DocDBCore
 
 extension Database {
@@ -48,8 +49,8 @@ extension Database.Identity {
     ///   - hub: the hub's URL, such as `https://hub.example.com`; `http` on this machine only.
     ///   - delegate: is asked for logins; it is not kept.
     ///   - storage: where key and grant are kept; files beside the database, `NAME.credentials`, unless given.
-    ///   - rootKeys: the app's public root keys, 32 bytes each, as `docdb-hub keys new` prints them. Without any, those that
-    ///     the hub names at a login are taken, which its TLS certificate vouches for.
+    ///   - rootKeys: the app's public root keys, 32 bytes each; ``rootKey(_:)`` reads them as `docdb-hub keys new` prints
+    ///     them. Without any, those that the hub names at a login are taken, which its TLS certificate vouches for.
     ///   - channelBinding: what ties sessions to their TLS connections; the hub must be configured alike.
     public static func onlineWithAuthentication(
         appID: String, hub: String, delegate: (any AuthenticationDelegate)? = nil,
@@ -62,5 +63,22 @@ extension Database.Identity {
                 OnlineIdentity(
                     hub: hub, delegate: WeakDelegate(delegate), storage: storage, rootKeys: rootKeys,
                     channelBinding: channelBinding)))
+    }
+
+    /// Reads a public root key as `docdb-hub keys new` prints it, for an app that pins it.
+    ///
+    /// ```swift
+    /// let root = try Database.Identity.rootKey("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
+    /// ```
+    ///
+    /// - Parameter text: 32 bytes in base64url without padding: 43 characters.
+    /// - Returns: the 32 bytes.
+    /// - Throws: `DocDBError` with the code `invalidKey` where the text is none.
+    public static func rootKey(_ text: String) throws -> [UInt8] {
+        guard let bytes = Base64URL.decode(text), (try? PeerPublicKey(bytes: bytes)) != nil else {
+            throw DocDBError(
+                .invalidKey, "a root key is 43 characters of base64url; copy what 'docdb-hub keys new' has printed")
+        }
+        return bytes
     }
 }

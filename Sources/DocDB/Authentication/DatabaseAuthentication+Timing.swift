@@ -131,14 +131,15 @@ extension DatabaseAuthentication {
                 self?.updateOnExecutor(isForced: false)
             }
         }
+        let delegate = delegate
         if hasChanged {
             observers.tell(status)
-            delegate.delegate?.authenticationStatusDidChange(authenticator: self)
+            delegate?.authenticationStatusDidChange(authenticator: self)
         }
         switch notice {
-        case .required: delegate.delegate?.authenticationRequired(authenticator: self)
+        case .required: delegate?.authenticationRequired(authenticator: self)
         case .remind(let seconds):
-            delegate.delegate?.authenticationExpiringSoon(authenticator: self, secondsRemaining: seconds)
+            delegate?.authenticationExpiringSoon(authenticator: self, secondsRemaining: seconds)
         case nil: break
         }
     }

@@ -18,6 +18,7 @@ import Synchronization
 public final class DatabaseAuthentication: Sendable {
     struct State {
         var credentials: Credentials?
+        var delegate: WeakDelegate
         var memory = AuthenticationMemory()
         var status = AuthenticationStatus.unauthenticated(reason: "nobody has logged in")
         var schedule: AuthenticationSchedule?
@@ -46,7 +47,6 @@ public final class DatabaseAuthentication: Sendable {
     let address: HubAddress
     let storage: any CredentialStorage
     let pinnedRoots: [PeerPublicKey]
-    let delegate: WeakDelegate
     let state: Lock<State>
     let observers = Observers<AuthenticationStatus>()
     /// Held while the memory is written down, so that what is older never replaces what is newer.
@@ -61,7 +61,7 @@ public final class DatabaseAuthentication: Sendable {
         while path.count > 1, path.last == "/" { path.removeLast() }
         let storage = identity.storage ?? CredentialFiles(directory: path + ".credentials")
         let pair = try PeerKeyPair.loadOrGenerate(in: StoredPeerKey(storage: storage))
-        var state = State()
+        var state = State(delegate: identity.delegate)
         state.memory = try AuthenticationMemory(storage)
         state.rememberedTime = state.memory.latest.nanoseconds
         pinnedRoots = try identity.rootKeys.map { try PeerPublicKey(bytes: $0) }
@@ -89,7 +89,6 @@ public final class DatabaseAuthentication: Sendable {
         }
         self.storage = storage
         address = try HubAddress(identity.hub)
-        delegate = WeakDelegate(identity.delegate.delegate)
         self.state = Lock(state)
     }
 
@@ -128,6 +127,15 @@ public final class DatabaseAuthentication: Sendable {
         observers.end()
     }
 
+    /// Who is asked for logins; it is not kept.
+    ///
+    /// The identity may name it when the database is opened. An object that opens the database itself, such as an app's
+    /// model, sets it afterwards, before ``DatabaseSync/start()`` asks for a first login.
+    public var delegate: (any AuthenticationDelegate)? {
+        get { state.withLock { $0.delegate.delegate } }
+        set { state.withLock { $0.delegate = WeakDelegate(newValue) } }
+    }
+
     /// Whether somebody is logged in.
     public var status: AuthenticationStatus { state.withLock { $0.status } }
 
@@ -150,13 +158,16 @@ public final class DatabaseAuthentication: Sendable {
 
     /// The seconds until the grant expires, rounded up, by the time that grants are judged by, which may differ from this
     /// machine's clock; nil where nobody is logged in.
-    public var secondsRemaining: Int? {
+    public var secondsRemaining: Int? { nanosecondsRemaining.map { $0 == 0 ? 0 : Int(($0 - 1) / 1_000_000_000) + 1 } }
+
+    /// What remains of the grant; nil where nobody is logged in.
+    var nanosecondsRemaining: UInt64? {
         state.withLock { state in
             guard state.status.isAuthenticated, let end = state.credentials?.grant.expiresAt.nanoseconds else {
                 return nil
             }
             let now = now(state)
-            return end > now ? Int((end - now - 1) / 1_000_000_000) + 1 : 0
+            return end > now ? end - now : 0
         }
     }
 
@@ -215,19 +226,20 @@ public final class DatabaseAuthentication: Sendable {
         }
         let body = try LoginRequest.loginRequest(
             appID: appID, provider: provider, token: token, nonce: nonce, pair: pair)
-        guard case .accepted(let accepted) = try await post(body) else {
+        // A webhook that the hub asks may take a minute.
+        guard case .accepted(let accepted) = try await post(body, timeoutSeconds: 75) else {
             throw DocDBError(.providerUnavailable, "the hub gave no grant; check the hub's URL")
         }
         return accepted
     }
 
-    private func post(_ body: [UInt8]) async throws -> LoginAnswer {
+    private func post(_ body: [UInt8], timeoutSeconds: Double = 30) async throws -> LoginAnswer {
         let (http, engine) = state.withLock { ($0.http, $0.engine) }
         let request = HTTPClientRequest(
             url: address.loginURL, method: "POST", headers: ["content-type": "application/json"], body: body,
             trust: engine?.nextConfiguration.trust ?? .system)
         let response = try await http.send(
-            request, limits: HTTPClientLimits(responseByteCount: LoginAnswer.byteLimit, timeoutSeconds: 30))
+            request, limits: HTTPClientLimits(responseByteCount: LoginAnswer.byteLimit, timeoutSeconds: timeoutSeconds))
         let answer = try LoginAnswer(status: response.status, body: response.body)
         if case .refused(let refused) = answer { throw refused.error }
         return answer

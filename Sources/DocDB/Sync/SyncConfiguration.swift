@@ -78,6 +78,12 @@ public struct SyncConfiguration: Hashable, Sendable {
     /// What one user may take of this database, over all devices.
     package var userLimits = UserLimits()
 
+    /// The longest wait before a URL that cannot be reached is tried again; a minute unless set.
+    ///
+    /// Waits begin short and double with each failure. A second suits an app that somebody is looking at, as it is back
+    /// within a second of its hub; a thousand devices that wait a minute return to a hub in as many moments.
+    public var longestReconnectWait = Duration.seconds(60)
+
     /// Creates a configuration that connects to nobody and listens nowhere.
     public init() {}
 
@@ -87,6 +93,9 @@ public struct SyncConfiguration: Hashable, Sendable {
         if let listen, (listen.certificateFile == nil) != (listen.keyFile == nil) {
             throw DocDBError(
                 .certificateInvalid, "a listener has both a certificate and a key, or neither; name both files")
+        }
+        guard longestReconnectWait > .zero else {
+            throw DocDBError(.misuse, "the longest wait before connecting again is more than zero; a second is short")
         }
         guard connectionLimit >= 0 else { throw DocDBError(.misuse, "a limit of connections is zero or more") }
         if case .on(let limit) = relay, limit < 1 {
@@ -113,6 +122,7 @@ public struct SyncConfiguration: Hashable, Sendable {
         configuration.name = peerName
         configuration.connectionLimit = connectionLimit
         configuration.userLimits = userLimits
+        configuration.longestWaitSeconds = longestReconnectWait / .seconds(1)
         return configuration
     }
 }

@@ -104,15 +104,16 @@ final class Dialer {
     /// The key of its timer.
     let timerKey: UInt64
     var state = State.idle
-    var backoff = ReconnectBackoff()
+    var backoff: ReconnectBackoff
     /// Tells the completion of the present attempt from those of earlier ones.
     var attempt = 0
     /// Which of this peer's grants the present attempt was made with.
     var grantNumber = 0
     var lastError: StatusError?
 
-    init(url: String, timerKey: UInt64) {
+    init(url: String, timerKey: UInt64, longestWaitSeconds: Double) {
         self.url = url
         self.timerKey = timerKey
+        backoff = ReconnectBackoff(longestSeconds: longestWaitSeconds)
     }
 }

@@ -41,6 +41,8 @@ package struct ReplicationConfiguration: Hashable, Sendable {
     package var name = ""
     package var operatingSystem = ReplicationConfiguration.thisOperatingSystem
     package var softwareVersion = ReplicationConfiguration.thisSoftwareVersion
+    /// The longest wait before a URL that cannot be reached is tried again.
+    package var longestWaitSeconds = ReconnectBackoff.defaultLongestSeconds
     /// Bytes that wait to be sent to a peer that does not take them, before it is given up.
     package var outboxByteCount = ReplicationLimits.outboxByteCount
     /// The most links that others may have opened to this peer at once.

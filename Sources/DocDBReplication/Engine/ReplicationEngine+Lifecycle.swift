@@ -116,7 +116,9 @@ extension ReplicationEngine {
         presence = PresenceTable(own: own)
         interests = InterestTable(ownID: ownID, relayLimit: configuration.relayLimit, wallNanoseconds: wall)
         updateOwnInterest()
-        dialers = configuration.urls.map { Dialer(url: $0, timerKey: newNumber()) }
+        dialers = configuration.urls.map {
+            Dialer(url: $0, timerKey: newNumber(), longestWaitSeconds: configuration.longestWaitSeconds)
+        }
         for dialer in dialers { dial(dialer) }
         for link in earlyLinks { accept(link) }
         earlyLinks = []
