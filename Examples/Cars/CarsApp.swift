@@ -1,112 +1,60 @@
 import DocDB
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// A market for used cars in a terminal, which replicates with a hub: how an app with logins is built on DocDB.
 ///
-/// The model (`CarsModel`) does everything; the views only read it, and are drawn anew when what they have read changes. What
-/// stands here for SwiftUI is `TerminalApp`, and for a person, `ScriptRunner`.
+/// The model (`CarsModel`) does everything; the views only read it, and are drawn anew when what they have read changes.
+/// In place of SwiftUI stands `TerminalApp`, and in place of a person who tries the app, `Script`.
 @main
 enum CarsApp {
     @MainActor static func main() async {
         do {
-            let options = try Options(CommandLine.arguments.dropFirst())
-            if options.isHelp { return print(Options.usage) }
+            let options = try options(CommandLine.arguments.dropFirst())
+            if options["help"] != nil { return print(usage) }
             let model = try CarsModel(options)
-            let status: Int32
-            if let script = options.script {
-                status = await ScriptRunner(model).run(try ScriptRunner.lines(ofFile: script))
-            } else {
-                status = await TerminalApp(model, try Terminal()).run()
-            }
-            try model.close()
+            let status =
+                if let script = options["script"] {
+                    await Script(model).run(try Script.lines(ofFile: script))
+                } else {
+                    try await TerminalApp(model).run()
+                }
+            try model.db.close()
             exit(status)
-        } catch let failure as UsageFailure {
-            write("cars: \(failure.message)\n\n\(Options.usage)\n", to: STDERR_FILENO)
-            exit(2)
         } catch {
-            write("cars: \(words(for: error))\n", to: STDERR_FILENO)
-            exit(1)
+            write("cars: \(error.localizedDescription)\n", to: .standardError)
+            exit(error is UsageFailure ? 2 : 1)
         }
     }
-}
 
-/// The command line.
-struct Options {
-    static let usage = """
-        cars [--hub URL] [--app ID] [--provider NAME] [--store DIR] [--script FILE]
+    private static let usage = """
+        cars [--hub URL] [--ca FILE] [--app ID] [--provider NAME] [--store DIR] [--script FILE]
 
-          --hub URL        where the hub is; http://127.0.0.1:4430 unless given
-          --app ID         the app, as the hub knows it; com.example.cars unless given
-          --provider NAME  who checks tokens, as the hub knows it; dev unless given
-          --store DIR      the database's directory, one for each user; cars.docdb unless given
-          --script FILE    reads commands from a file, or from standard input for -, in place of keys
-
-        Commands of a script, one a line:
+        The hub is http://127.0.0.1:4430, the app com.example.cars, the provider dev and the store cars.docdb unless given;
+        --ca has the authorities of the hub's certificate. A script (- is standard input) has a line for each of:
           login TOKEN, logout [anyway], renew on|off, online, offline, add MAKE MODEL YEAR, sell CAR, search [MAKE],
-          revert CAR, show, limit SECONDS, wait CONDITION (within the limit, 60 s at first), expect CONDITION (now)
-        CAR is a model's name or an id. Conditions, each also with 'no' before it:
-          count N, found N, stored N, car CAR, refused CAR, user NAME, login, home, online, expired, renewed N, idle, sent,
-          alert [TEXT]
+          revert CAR; show, which prints the screen; expect [no] TEXT, which fails unless the screen shows it; wait [no]
+          TEXT, which waits until it does, at most for so long as limit SECONDS says (60)
         """
 
-    var hub = "http://127.0.0.1:4430"
-    var appID = "com.example.cars"
-    var provider = "dev"
-    var store = "cars.docdb"
-    var script: String?
-    var isHelp = false
-
-    init(_ arguments: ArraySlice<String>) throws {
-        var rest = arguments
-        while let name = rest.popFirst() {
-            if ["-h", "--help"].contains(name) {
-                isHelp = true
-                return
+    private static func options(_ arguments: ArraySlice<String>) throws -> [String: String] {
+        var (rest, options) = (arguments, [String: String]())
+        while let argument = rest.popFirst() {
+            if ["-h", "--help"].contains(argument) { return ["help": ""] }
+            guard argument.hasPrefix("--"), usage.contains("[\(argument) "), let value = rest.popFirst() else {
+                throw UsageFailure("\(argument) is no option, or lacks its value\n\n\(usage)")
             }
-            guard ["--hub", "--app", "--provider", "--store", "--script"].contains(name) else {
-                throw UsageFailure(message: "there is no option \(name)")
-            }
-            guard let value = rest.popFirst() else { throw UsageFailure(message: "\(name) takes a value") }
-            switch name {
-            case "--hub": hub = value
-            case "--app": appID = value
-            case "--provider": provider = value
-            case "--store": store = value
-            default: script = value
-            }
+            options[String(argument.dropFirst(2))] = value
         }
+        return options
     }
 }
 
-/// A command line, or a line of a script, that cannot be understood.
-struct UsageFailure: Error {
-    var message: String
-}
+/// A command line, or a line of a script, that cannot be understood or done.
+struct UsageFailure: LocalizedError {
+    let errorDescription: String?
 
-/// What an error says to people.
-func words(for error: any Error) -> String {
-    (error as? DocDBError)?.message ?? (error as? UsageFailure)?.message ?? "\(error)"
+    init(_ message: String) { errorDescription = message }
 }
 
 /// Writes a text at once.
-func write(_ text: String, to descriptor: Int32) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-        let count = bytes.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
-        if count < 0, errno == EINTR || errno == EAGAIN { continue }
-        guard count > 0 else { return }
-        bytes.removeFirst(count)
-    }
-}
-
-/// `write` of the system, which the function above hides.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
-}
+func write(_ text: String, to file: FileHandle = .standardOutput) { try? file.write(contentsOf: Data(text.utf8)) }

@@ -10,56 +10,57 @@ struct CarsTests {
             """
             limit 300
             login ann-token
-            wait user dev|ann
+            wait dev|ann, logged in
             add VW Golf 1998
             add Toyota Corolla 2019
-            wait car Panda
+            wait Fiat Panda 2016 of dev|bob
             # Bob's app writes this one while his login has ended.
-            wait car Fabia
-            expect count 4
+            wait Skoda Fabia 2018 of dev|bob
+            expect 4 for sale
             search VW
-            wait found 1
+            wait 1 of the make VW
             sell Golf
-            wait found 1
-            wait no car Golf
+            wait 0 of the make VW
+            search
+            wait 3 for sale
             # Written after its own car has left the device, as another actor.
             add Opel Astra 2021
-            wait sent
-            expect no refused
+            wait online, all sent
+            expect no refused:
             """)
         async let bob = hub.runCars(
             "bob",
             """
             limit 300
-            expect login
+            expect nobody is logged in
             login no-such-token
-            expect alert the static provider does not know the token
-            expect login
+            expect the static provider does not know the token
+            expect nobody is logged in
             login bob-token
-            wait user dev|bob
-            wait car Corolla
-            expect no car Golf
+            wait dev|bob, logged in
+            wait Toyota Corolla 2019 of dev|ann
+            expect no VW Golf 1998 of dev|ann
             sell Corolla
-            wait refused Corolla
-            wait no car Corolla
+            wait refused: Toyota Corolla 2019
+            wait no Toyota Corolla 2019 of dev|ann
             show
             revert Corolla
-            wait no refused
-            wait car Corolla
+            wait no refused:
+            wait Toyota Corolla 2019 of dev|ann
             add Fiat Panda 2016
-            wait sent
+            wait online, all sent
             login bob-for-3-seconds
-            wait expired
+            wait the login has ended
             wait no online
-            expect home
+            expect for sale
             add Skoda Fabia 2018
-            wait car Fabia
-            expect no sent
+            wait Skoda Fabia 2018 of dev|bob
+            expect 1 to send
             login bob-token
-            wait sent
+            wait online, all sent
             logout anyway
-            wait login
-            expect stored 0
+            wait nobody is logged in
+            expect 0 cars are kept
             """)
         for (user, run) in [("ann", try await ann), ("bob", try await bob)] {
             #expect(run.status == 0, "\(user): \(run.output)")
@@ -78,10 +79,10 @@ struct CarsTests {
             limit 300
             renew on
             login bob-for-3-seconds
-            wait renewed 2
+            wait renewed
             wait online
             renew off
-            wait idle
+            wait no One moment
             login bob-token
             """)
         #expect(first.status == 0, "\(first.output)")
@@ -89,17 +90,17 @@ struct CarsTests {
             "bob",
             """
             limit 300
-            expect home
-            expect user dev|bob
+            expect for sale
+            expect dev|bob, logged in
             wait online
             offline
             add Fiat Panda 2016
             wait no online
             logout
-            expect alert would be lost
-            expect home
+            expect would be lost
+            expect for sale
             logout anyway
-            expect stored 0
+            expect 0 cars are kept
             """)
         #expect(second.status == 0, "\(second.output)")
     }
@@ -113,7 +114,7 @@ struct CarsTests {
             limit 300
             login bob-token
             add Fiat Panda 2016
-            wait sent
+            wait online, all sent
             """)
         #expect(first.status == 0, "\(first.output)")
         try await hub.revoke("dev|bob")
@@ -121,22 +122,22 @@ struct CarsTests {
             "shared",
             """
             limit 300
-            wait login
-            expect stored 1
+            wait nobody is logged in
+            expect 1 car is kept
             login ann-token
-            expect alert another user's documents
-            expect login
+            expect another user's documents
+            expect nobody is logged in
             logout anyway
-            expect stored 0
+            expect 0 cars are kept
             login ann-token
-            wait user dev|ann
-            wait car Panda
+            wait dev|ann, logged in
+            wait Fiat Panda 2016 of dev|bob
             sell Panda
-            wait refused Panda
+            wait refused: Fiat Panda 2016
             logout anyway
-            expect stored 0
+            expect 0 cars are kept
             login ann-token
-            wait car Panda
+            wait Fiat Panda 2016 of dev|bob
             """)
         #expect(second.status == 0, "\(second.output)")
     }
@@ -144,14 +145,14 @@ struct CarsTests {
     @Test(
         "A script ends with status 1 where something is not as it says, and tells where",
         arguments: [
-            ("show\nexpect home", "failed: line 2: home does not hold; 0 for sale; nobody logged in"),
-            ("limit 1\n\n# nobody\nwait count 1", "failed: line 4: count 1 did not hold within 1 s"),
-            ("dance", "failed: line 1: there is no command dance"),
-            ("wait luck", "failed: line 1: there is no condition 'luck'"),
-            ("login wrong\nadd VW Golf 1998", "failed: line 2: before it there is an alert: the static provider"),
-            ("login wrong", "failed: at the end there is an alert: the static provider"),
-            ("sell Golf", "failed: line 1: there is no car Golf here"),
-            ("add Golf", "failed: line 1: a car has a make, a model and a year"),
+            ("show\nexpect 0 for sale", "failed: line 2: the screen does not show 0 for sale:\n| Used cars\n"),
+            ("limit 1\n\n# nobody\nwait 1 for sale", "failed: line 4: the screen does not show 1 for sale"),
+            ("expect no Used cars", "failed: line 1: the screen does not show no Used cars"),
+            ("dance\nshow", "! there is no command dance"),
+            ("login wrong\nadd VW Golf 1998", "failed: line 2: an alert was not expected: the static provider"),
+            ("login wrong", "failed: line 1: an alert was not expected: the static provider"),
+            ("sell Golf", "failed: line 1: an alert was not expected: there is no car Golf here"),
+            ("add Golf", "failed: line 1: an alert was not expected: a car has a make, a model and a year"),
         ])
     func failures(script: String, message: String) async throws {
         let hub = try await HubProcess()
