@@ -60,7 +60,7 @@ struct CarsTests {
             wait online, all sent
             logout anyway
             wait nobody is logged in
-            expect 0 cars are kept
+            wait 0 cars are kept
             """)
         for (user, run) in [("ann", try await ann), ("bob", try await bob)] {
             #expect(run.status == 0, "\(user): \(run.output)")
@@ -100,7 +100,7 @@ struct CarsTests {
             expect would be lost
             expect for sale
             logout anyway
-            expect 0 cars are kept
+            wait 0 cars are kept
             """)
         #expect(second.status == 0, "\(second.output)")
     }
@@ -128,14 +128,14 @@ struct CarsTests {
             expect another user's documents
             expect nobody is logged in
             logout anyway
-            expect 0 cars are kept
+            wait 0 cars are kept
             login ann-token
             wait dev|ann, logged in
             wait Fiat Panda 2016 of dev|bob
             sell Panda
             wait refused: Fiat Panda 2016
             logout anyway
-            expect 0 cars are kept
+            wait 0 cars are kept
             login ann-token
             wait Fiat Panda 2016 of dev|bob
             """)
