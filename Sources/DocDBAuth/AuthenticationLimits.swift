@@ -57,6 +57,10 @@ package enum AuthenticationLimits {
     package static let helloByteCount = 64 * 1024
     /// The most revocations a list keeps: a hub refuses to make more.
     package static let revocationCount = 10_000
-    /// The most certificates and revocations in one message between peers.
+    /// The most notices of refused changes that a peer keeps; the oldest goes for a newer one.
+    package static let voidedCount = 1024
+    /// How long such a notice counts, in seconds: who meets nobody for longer hears of the refusal from the hub itself.
+    package static let voidedSeconds: Int64 = 31 * 24 * 60 * 60
+    /// The most certificates, revocations and refused changes in one message between peers.
     package static let noticeCountOfMessage = 128
 }

@@ -22,6 +22,8 @@ package final class Hub: Sendable {
     private let tokens = Lock<[ObserverToken]>([])
     /// Whether there may be notices of devices that are not written down.
     private let hasUnsavedNotices = Lock(false)
+    /// The notices of refused changes that are in the file.
+    private let voided = Lock<[String]>([])
     private let watch = Lock<Watch?>(nil)
     private let login: LoginService
     private let read: Lock<Read>
@@ -69,6 +71,7 @@ package final class Hub: Sendable {
             pair: key.pair, verifier: try ledger.verifier(keys, now: now), epochs: ledger.epochs,
             bindsChannel: configuration.bindsChannel)
         try authenticator.present(hub: key.certificate, now: now)
+        authenticator.sign(with: try GrantIssuer(appID: keys.appID, keys: keys.keys))
         // From here on a clock that is set back changes nothing.
         _ = authenticator.judgedNanoseconds(
             at: SessionTime(
@@ -127,6 +130,7 @@ package final class Hub: Sendable {
     /// - Throws: `connectionRejected` where plain connections from other machines would be let in, and what listening throws.
     package func start() throws {
         try readRevocations()
+        try readVoided()
         service.engine.withLock { [engine = db.sync.engine] in $0 = engine }
         let token = db.sync.engine.apartObservers.add { [service] news in
             if !news.isSettled, news.document.side == .here {
@@ -205,6 +209,7 @@ package final class Hub: Sendable {
         let news = authenticator.learn(notices: keys.keys.map(\.certificate.text), now: now)
         try authenticator.present(hub: peerKey.certificate, now: now)
         login.use(keys)
+        authenticator.sign(with: try GrantIssuer(appID: keys.appID, keys: keys.keys))
         db.sync.engine.tellNotices(news)
         db.sync.engine.grantRenewed()
         log.note(.info, "keys changed", ["count": .int(Int64(keys.keys.count))])
@@ -227,7 +232,7 @@ package final class Hub: Sendable {
         log.note(.info, "revoked", ["count": .int(Int64(news.count))])
     }
 
-    /// Writes down what devices have brought of certificates and revocations.
+    /// Writes down what devices have brought of certificates and revocations, and what hubs have refused.
     private func keepNotices() throws {
         guard hasUnsavedNotices.withLock({ $0 }) else { return }
         hasUnsavedNotices.withLock { $0 = false }
@@ -235,9 +240,25 @@ package final class Hub: Sendable {
             let count = try ledger.keep(
                 authenticator.notices, read.withLock { $0.keys }, now: UnixTime(nanoseconds: clock()))
             if count > 0 { log.note(.info, "notices kept that devices had", ["count": .int(Int64(count))]) }
+            try keepVoided()
         } catch {
             hasUnsavedNotices.withLock { $0 = true }
             throw error
         }
+    }
+
+    /// Reads the notices of refused changes that earlier runs have kept.
+    private func readVoided() throws {
+        let texts = try HubFiles.lines(files.voided).compactMap { String(validating: $0, as: UTF8.self) }
+        authenticator.learn(notices: texts, now: UnixTime(nanoseconds: clock()))
+        voided.withLock { $0 = texts }
+    }
+
+    /// Keeps the notices of refused changes, so that devices hear of them also after a restart.
+    private func keepVoided() throws {
+        let texts = authenticator.voidedTexts
+        guard voided.withLock({ $0 != texts }) else { return }
+        try HubFiles.replace(files.voided, with: Array(texts.map { $0 + "\n" }.joined().utf8))
+        voided.withLock { $0 = texts }
     }
 }

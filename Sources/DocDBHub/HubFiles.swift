@@ -24,6 +24,8 @@ package struct HubFiles: Sendable {
     package var revocations: String { directory + "/revocations.jsonl" }
     /// One line for each certificate of another hub, or of a key that this one has lost, that devices have brought.
     package var certificates: String { directory + "/certificates.jsonl" }
+    /// One line for each notice of changes that hubs have refused.
+    package var voided: String { directory + "/voided" }
 
     /// What changes with each change of a file; nil where there is none.
     package struct Stamp: Equatable, Sendable {

@@ -78,7 +78,7 @@ package final class HubLedger: Sendable {
     package func keep(_ notices: [String], _ keys: HubKeys, now: UnixTime) throws(DocDBError) -> Int {
         let own = Set(keys.keys.map { ExactString($0.certificate.text) })
         var count = 0
-        for text in notices where try !GrantVerifier.isRevocation(text) {
+        for text in notices where try GrantVerifier.kind(ofNotice: text) == .certificate {
             guard !own.contains(ExactString(text)) else { continue }
             let result = state.withLock { [files] state in
                 Result { () throws(DocDBError) -> Bool in
@@ -93,7 +93,7 @@ package final class HubLedger: Sendable {
             if try result.get() { count += 1 }
         }
         let verifier = try verifier(keys, now: now)
-        for text in notices where try GrantVerifier.isRevocation(text) {
+        for text in notices where try GrantVerifier.kind(ofNotice: text) == .revocation {
             guard let revocation = try? verifier.verify(revocation: text) else { continue }
             let result = state.withLock { [files] state in
                 Result { () throws(DocDBError) -> Bool in

@@ -170,6 +170,42 @@ struct AuthenticationTests {
         }
     }
 
+    @Test(
+        "A logout whose clean-up throws is none: the user stays logged in, replication goes on and brings back what went"
+    )
+    func failedLogout() async throws {
+        struct Failure: Error {}
+        let hub = try HubFixture()
+        let db = try hub.open("alice")
+        try await db.auth.login(token: "alice-token", provider: "dev")
+        try db.sync.start()
+        let cars = db.collection("cars")
+        _ = try cars.findAll().subscribe()
+        for id in ["a", "b"] { try cars.insert(["_id": .string(id), "owner": "dev|alice"]) }
+        try await eventually { try db.sync.pendingDocuments().isEmpty }
+        await #expect(throws: Failure.self) {
+            try await db.auth.logout {
+                _ = try cars.evict("a")
+                throw Failure()
+            }
+        }
+        #expect(db.auth.status.isAuthenticated && db.auth.userID == "dev|alice")
+        try await eventually { try cars.findAll().count() == 2 && db.sync.status.isConnected }
+        // What no hub has keeps the logout from succeeding, unless it is forced.
+        await db.sync.stop()
+        try cars.insert(["_id": "c", "owner": "dev|alice"])
+        await #expect(throws: DocDBError.self) { try await db.auth.logout { _ = try cars.findAll().evict() } }
+        #expect(db.auth.status.isAuthenticated && !db.sync.status.isConnected)
+        #expect(try cars.find(id: "c") != nil)
+        try db.sync.start()
+        try await eventually { try hub.hub.db.collection("cars").findAll().count() == 3 }
+        try await eventually { try db.sync.pendingDocuments().isEmpty }
+        try await db.auth.logout { _ = try cars.findAll().evict() }
+        #expect(db.auth.status == .unauthenticated(reason: "logged out"))
+        try await db.auth.login(token: "bob-token", provider: "dev")
+        try db.close()
+    }
+
     @Test("While the hub cannot be reached the delegate is asked again after a wait that grows, never twice at once")
     func backOff() async throws {
         let hub = try HubFixture()

@@ -288,7 +288,7 @@ final class HistoryWorld {
             }
         case .progress(let progress): if progress.phase == .reconciling { count("reconciliations") }
         case .acknowledged: auditor.noteAcknowledged(peer, by: other)
-        case .wake, .frameLimit, .told, .applied, .apart, .settled, .extra: break
+        case .wake, .frameLimit, .told, .applied, .apart, .settled, .voided, .extra: break
         }
     }
 

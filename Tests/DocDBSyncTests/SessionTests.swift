@@ -277,6 +277,94 @@ struct SessionTests {
         #expect(pair.fields(1, Self.one)?["x"] == 2)
     }
 
+    /// A pair whose right side has refused what the left one wrote to the first document.
+    private func makeRefused() throws -> (SessionPair, DocumentReference) {
+        let pair = try makePair(prepare: { $0.right.isKeeper = true })
+        let writable = Interest.collections([Interest.Element(collection: "documents", predicate: "x == 1 || x == 2")])
+        pair.tell(1, .rights(PeerRights(write: writable)))
+        pair.settle()
+        try pair.write(0, Self.one, [.set("x", 5)])
+        pair.settle()
+        #expect(pair.left.apart.map(\.code) == [.denied])
+        return (pair, try #require(pair.left.replica.storage.references[1]?[Self.one]))
+    }
+
+    @Test("A revert whose session ends before the answer is brought to its end by a later session")
+    func interruptedRevert() throws {
+        let (pair, reference) = try makeRefused()
+        pair.pass(seconds: 7)
+        pair.tell(0, .revert(reference))
+        #expect(pair.fields(0, Self.one) == nil)
+        pair.disconnect()
+        pair.connect()
+        pair.settle()
+        #expect(pair.fields(0, Self.one) == ["x": 1, "y": 1])
+        #expect(pair.toldCount(0) == 2)
+        for side in pair.sides { #expect(side.closed == nil) }
+    }
+
+    @Test("Many reverts in one session ask for no reconciliation")
+    func revertsWithoutReconciling() throws {
+        let pair = try makePair(documents: 20)
+        pair.tell(1, .rights(PeerRights(write: .nothing)))
+        pair.settle()
+        for number in Int64(0)..<20 { try pair.write(0, documentID(number), [.set("x", 500)]) }
+        pair.settle()
+        pair.pass(seconds: 7)
+        (pair.left.sent, pair.right.sent) = ([], [])
+        for number in Int64(0)..<20 {
+            let reference = try #require(pair.left.replica.storage.references[1]?[documentID(number)])
+            pair.tell(0, .revert(reference))
+        }
+        pair.settle()
+        for number in Int64(0)..<20 { #expect(pair.fields(0, documentID(number))?["x"] == number) }
+        let messages = pair.left.sentMessages + pair.right.sentMessages
+        #expect(messages.allSatisfy { if case .reconcile = $0 { false } else { true } })
+        #expect(pair.toldCount(0) == 20)
+    }
+
+    @Test("A refused document that was given up is not named again at the next session")
+    func refusedAndEvicted() throws {
+        let (pair, reference) = try makeRefused()
+        pair.disconnect()
+        // As a logout does, with no session that could tell.
+        #expect(try pair.left.replica.evict(reference, force: true))
+        pair.left.replica.storage.apart = [:]
+        pair.left.apart = []
+        pair.connect()
+        pair.settle()
+        #expect(pair.left.apart.isEmpty)
+        #expect(pair.left.replica.storage.apart[1]?[.there]?.isEmpty ?? true)
+    }
+
+    @Test("What a keeper has acknowledged stays so while it asks anew; where it has lost it, that is found out")
+    func acknowledgedWhileReconciling() throws {
+        for isLost in [false, true] {
+            let pair = try makePair(documents: 40, prepare: { $0.right.isKeeper = true })
+            pair.pass(seconds: 7)
+            let reference = try #require(pair.left.replica.storage.references[1]?[Self.one])
+            func isAcknowledged() throws -> Bool {
+                try pair.left.replica.read { try $0.isAcknowledged(reference) }
+            }
+            #expect(try isAcknowledged())
+            pair.disconnect()
+            for index in pair.right.replica.storage.peers.indices {
+                pair.right.replica.storage.peers[index].cursor = nil
+            }
+            if isLost {
+                pair.right.replica.storage.documents[
+                    try #require(pair.right.replica.storage.references[1]?[Self.one])] = nil
+            }
+            pair.connect()
+            var wasAlways = true
+            while pair.deliver(to: 0) || pair.deliver(to: 1) { wasAlways = try wasAlways && isAcknowledged() }
+            pair.settle()
+            #expect(wasAlways == !isLost)
+            #expect(try isAcknowledged())
+            #expect(pair.fields(1, Self.one) == ["x": 1, "y": 1])
+        }
+    }
+
     @Test("Extra bytes of the runtime pass through")
     func extra() throws {
         let pair = try makePair()

@@ -31,6 +31,7 @@ public final class DatabaseAuthentication: Sendable {
         /// When the present grant came, in nanoseconds since 1970.
         var adoptedTime: UInt64 = 0
         var isLoggingIn = false
+        var isLoggingOut = false
         /// Whether the delegate was told that a login is required, since there last was a grant.
         var hasRequired = false
         /// Logins in a row that failed without an answer.
@@ -189,14 +190,15 @@ public final class DatabaseAuthentication: Sendable {
     ///   `invalidPermissions` or `grantRevoked` where the hub refuses, `providerUnavailable` where it or the provider cannot
     ///   answer, `limitReached` after too many logins, `connectionFailed`, `timedOut` or `certificateRejected` where the hub
     ///   cannot be reached; `anotherUser` where the database holds another user's documents; `misuse` while another login
-    ///   is under way.
+    ///   or a logout is under way.
     @discardableResult
     public func login(token: String, provider: String) async throws -> Value {
         let isFirst = state.withLock { state in
-            defer { state.isLoggingIn = true }
-            return !state.isLoggingIn
+            guard !state.isLoggingIn, !state.isLoggingOut else { return false }
+            state.isLoggingIn = true
+            return true
         }
-        guard isFirst else { throw DocDBError(.misuse, "a login is under way; wait for its end") }
+        guard isFirst else { throw DocDBError(.misuse, "another login or logout is under way; wait for its end") }
         do {
             let accepted = try await request(token, provider)
             try adopt(accepted)
@@ -302,19 +304,42 @@ public final class DatabaseAuthentication: Sendable {
 
     // MARK: Logging out
 
-    /// Stops replication, forgets the grant, and runs a clean-up, which usually evicts what the user had.
+    /// Stops replication, runs a clean-up, which usually evicts what the user had, and forgets the grant.
     ///
     /// ```swift
-    /// try await db.auth.logout { try cars.findAll().evict(force: true) }
+    /// try await db.auth.logout { try cars.findAll().evict() }
     /// ```
     ///
-    /// - Parameter cleanup: after it another user may log in, unless it leaves changes here that the hub has not got: those
-    ///   never travel under another's grant. Without one, only the same user may.
-    /// - Throws: what `cleanup` throws, or `storageFailed`; replication has stopped and the grant is gone then, too.
+    /// Where the clean-up throws, as an eviction does of what no hub has yet, nobody has been logged out: replication goes on
+    /// as before, and brings what was evicted meanwhile again. So nobody is left without a login beside their documents.
+    ///
+    /// - Parameter cleanup: runs while nothing travels. After it another user may log in, unless it leaves changes here that
+    ///   the hub has not got: those never travel under another's grant. Without one, only the same user may.
+    /// - Throws: what `cleanup` throws, or `misuse` while another logout is under way, with the user still logged in;
+    ///   `storageFailed`: then only the same user may log in, until a logout that cleans up.
     public func logout(cleanup: (@Sendable () throws -> Void)? = nil) async throws {
+        let isFirst = state.withLock { state in
+            defer { state.isLoggingOut = true }
+            return !state.isLoggingOut
+        }
+        guard isFirst else { throw DocDBError(.misuse, "a logout is under way; wait for its end") }
+        defer { state.withLock { $0.isLoggingOut = false } }
         let engine = state.withLock { $0.engine }
+        let wasReplicating = engine?.isReplicating ?? false
         if let engine { await withCheckedContinuation { continuation in engine.stop { continuation.resume() } } }
+        // Whatever the app starts meanwhile, nothing travels under the grant.
         authenticator.presentNothing()
+        do {
+            if let cleanup {
+                // What waits because of its times has values of the user's documents, too.
+                try engine?.dropQuarantine()
+                try cleanup()
+            }
+            try storage.save(Self.credentialsName, nil)
+        } catch {
+            resume(engine, isReplicating: wasReplicating)
+            throw error
+        }
         state.withLock { state in
             state.credentials = nil
             state.schedule = nil
@@ -322,17 +347,24 @@ public final class DatabaseAuthentication: Sendable {
             state.status = .unauthenticated(reason: "logged out")
         }
         update(isForced: true)
-        try storage.save(Self.credentialsName, nil)
-        guard let cleanup else { return }
-        // What waits because of its times has values of the user's documents, too.
-        try engine?.dropQuarantine()
-        try cleanup()
+        guard cleanup != nil else { return }
         // What was evicted comes again with the next login, also with the same user's.
         try engine?.forgetPulls()
         // What the hub has not got must not travel under another's grant.
         guard try !state.withLock({ $0.hasPending })() else { return }
         state.withLock { $0.memory.owner = nil }
         try remember()
+    }
+
+    /// Goes on as before a logout that has failed.
+    private func resume(_ engine: ReplicationEngine?, isReplicating: Bool) {
+        // Where one of these fails, the sync status says so, or the next start tries it again.
+        try? engine?.forgetPulls()
+        let (credentials, now) = state.withLock { ($0.credentials, UnixTime(nanoseconds: self.now($0))) }
+        if let credentials { try? authenticator.present(credentials, now: now) }
+        if isReplicating { try? engine?.start() }
+        engine?.grantRenewed()
+        update(isForced: true)
     }
 
     /// Keeps what must never go back.

@@ -37,6 +37,9 @@ public struct SyncRefusal: Hashable, Sendable {
         /// The user's devices have reached a limit of the peer together; the explanation says which. Nothing is lost: the
         /// document stays where it is, and is offered again with the next session, or by ``DatabaseSync/retry(_:_:)``.
         public static let userLimit = Reason("userLimit")
+        /// A hub has refused a change of another that was taken here: this database has given it up, and has the document as
+        /// it was before. Only ``DatabaseSync/refusalUpdates`` tells of it; there is nothing to settle.
+        public static let voided = Reason("voided")
         /// A reason of a newer version.
         public static let unknown = Reason("unknown")
 
@@ -52,6 +55,7 @@ public struct SyncRefusal: Hashable, Sendable {
                 case .notHeld: .notHeld
                 case .transaction: .transaction
                 case .userLimit: .userLimit
+                case .voided: .voided
                 default: .unknown
                 }
         }

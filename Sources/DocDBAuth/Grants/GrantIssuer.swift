@@ -111,6 +111,17 @@ package struct GrantIssuer: Sendable {
             forgetAfter: issuedBefore.adding(AuthenticationLimits.greatestGrantSeconds), key: key.pair)
     }
 
+    /// Says that changes of an actor to a document are refused, or, where `after` and `through` are equal, are so no more.
+    ///
+    /// - Parameter sequence: greater than that of any earlier notice of the subject.
+    package func void(
+        _ subject: VoidedNotice.Subject, after: HybridTime, through: HybridTime, sequence: Int64, now: UnixTime
+    ) throws(DocDBError) -> VoidedNotice {
+        try VoidedNotice.issue(
+            subject, after: after, through: through, appID: appID, sequence: sequence, now: now,
+            key: try signingKey(now: now).pair)
+    }
+
     private func signingKey(now: UnixTime) throws(DocDBError) -> Key {
         let valid = keys.filter { $0.certificate.permits(.sign, at: now) }
         guard let key = valid.max(by: { $0.certificate.expiresAt < $1.certificate.expiresAt }) else {

@@ -84,32 +84,51 @@ package struct GrantVerifier: Sendable {
         return grant
     }
 
-    /// Tells whether a text claims to be a revocation, and not a certificate.
+    /// What a notice is about, as it claims.
+    package enum NoticeKind: Sendable {
+        case certificate, revocation, voided
+    }
+
+    /// Tells what a text claims to be.
     ///
-    /// - Throws: `invalidGrant` where it is neither.
-    package static func isRevocation(_ text: String) throws(DocDBError) -> Bool {
-        do throws(DocDBError) {
-            _ = try OwnToken(text, type: Revocation.type, limit: AuthenticationLimits.certificateByteCount)
-            return true
-        } catch {
-            guard error.context["reason"] == TokenFailure.wrongType.rawValue else { throw error }
-            _ = try OwnToken(text, type: HubCertificate.type, limit: AuthenticationLimits.certificateByteCount)
-            return false
+    /// - Throws: `invalidGrant` where it is no notice.
+    package static func kind(ofNotice text: String) throws(DocDBError) -> NoticeKind {
+        let types: [(String, NoticeKind)] = [(VoidedNotice.type, .voided), (Revocation.type, .revocation)]
+        for (type, kind) in types {
+            do throws(DocDBError) {
+                _ = try OwnToken(text, type: type, limit: AuthenticationLimits.certificateByteCount)
+                return kind
+            } catch {
+                guard error.context["reason"] == TokenFailure.wrongType.rawValue else { throw error }
+            }
         }
+        _ = try OwnToken(text, type: HubCertificate.type, limit: AuthenticationLimits.certificateByteCount)
+        return .certificate
     }
 
     /// Verifies a revocation; its key must have been valid when it was made.
     package func verify(revocation text: String) throws(DocDBError) -> Revocation {
-        let token = try OwnToken(text, type: Revocation.type, limit: AuthenticationLimits.certificateByteCount)
+        let revocation = try Revocation(claims: try claims(ofNotice: text, type: Revocation.type), text: text)
+        guard revocation.appID.isExactly(appID) else { throw TokenFailure.wrongAudience.error(.invalidGrant) }
+        return revocation
+    }
+
+    /// Verifies a hub's notice of changes that it has refused; its key must have been valid when it was made.
+    package func verify(voided text: String) throws(DocDBError) -> VoidedNotice {
+        let notice = try VoidedNotice(claims: try claims(ofNotice: text, type: VoidedNotice.type), text: text)
+        guard notice.appID.isExactly(appID) else { throw TokenFailure.wrongAudience.error(.invalidGrant) }
+        return notice
+    }
+
+    private func claims(ofNotice text: String, type: String) throws(DocDBError) -> [String: Value] {
+        let token = try OwnToken(text, type: type, limit: AuthenticationLimits.certificateByteCount)
         guard let id = token.signature.keyID, let certificate = certificates[id] else {
             throw TokenFailure.unknownKey.error(.invalidGrant)
         }
         let claims = try token.claims(signedBy: certificate.key)
         let madeAt = try ClaimReader(claims).time("iat")
         guard certificate.permits(.sign, at: madeAt) else { throw TokenFailure.expired.error(.invalidGrant) }
-        let revocation = try Revocation(claims: claims, text: text)
-        guard revocation.appID.isExactly(appID) else { throw TokenFailure.wrongAudience.error(.invalidGrant) }
-        return revocation
+        return claims
     }
 
     private func signer(of token: OwnToken, at now: UnixTime) throws(DocDBError) -> HubCertificate {

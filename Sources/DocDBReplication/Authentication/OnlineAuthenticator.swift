@@ -13,7 +13,10 @@ package final class OnlineAuthenticator: SessionAuthenticator {
         var verifier: GrantVerifier
         var presented: Presented?
         var revocations = RevocationList()
-        /// The sums of certificates and revocations; nil where they have changed since.
+        var voided = VoidedList()
+        /// Signs notices, at a hub.
+        var issuer: GrantIssuer?
+        /// The sums of all notices; nil where they have changed since.
         var noticeDigest: NoticeDigest?
         /// The highest permission epoch seen of each user.
         var epochs: [ExactString: Int64]

@@ -41,6 +41,7 @@ extension ReplicationEngine {
             if interests.receive(announced, from: connection.peerID, link: connection.number, now: now) {
                 announceToAll()
             }
+        case .voided(let ranges): tellVoided(ranges)
         case .returned(let reference, let peers): askAgain(reference, toldBy: peers)
         // The commit itself tells the router.
         case .evicted: break

@@ -40,6 +40,22 @@ extension ReplicationEngine {
                 for message in notices { tell(connection, .extra(kind: ExtraKind.notices, message)) }
             }
             tell(connection, .revocations)
+            tell(connection, .voided)
+        }
+    }
+
+    /// This hub has refused changes, or taken after all what it had refused: signed notices say so to all.
+    func tellVoided(_ ranges: [VoidedRange]) {
+        do {
+            let messages = try environment.authenticator.void(ranges, at: sessionTime)
+            guard !messages.isEmpty else { return }
+            for connection in sortedConnections where connection.isEstablished {
+                for message in messages { tell(connection, .extra(kind: ExtraKind.notices, message)) }
+            }
+            noticeObservers.tell(())
+        } catch {
+            // The refusal itself stands; only those who hold the changes do not hear of it by themselves.
+            if let error = error as? DocDBError { warningObservers.tell(error) }
         }
     }
 

@@ -129,6 +129,8 @@ package struct RefusalCode: Hashable, Sendable, RawRepresentable {
     package static let transaction = Self(rawValue: 8)
     /// The user of the peer has reached a limit of this store: offered again with the next session.
     package static let userLimit = Self(rawValue: 9)
+    /// A hub has refused a change of another that was taken here: it was given up. Only told, never kept nor sent.
+    package static let voided = Self(rawValue: 10)
 }
 
 /// A delta that waits because a time in it lies too far ahead.

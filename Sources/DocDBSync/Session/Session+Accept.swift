@@ -42,17 +42,18 @@ extension Session {
         guard try join(document, into: &new, &conflicts, &result) else { return .baseMissing }
         let claims = try judgeClaims(document, old, new, &result)
         conflicts.formUnion(claims.lacking)
+        if gate.rights.isHub { overruleVoided(document) }
         let isChanged = !conflicts.isEmpty || !Self.haveSameVectors(old, new)
         if isChanged, let code = try refusal(of: document, reference, old, oldBody, new, conflicts, writer) {
             try refuse(document, reference, code, &result, writer)
-            try void(document, code, writer)
+            try void(document, code, old, &result, writer)
             if !isOn(.refuseWhole) { try storeVectors(document, old, reference, writer) }
             return .refused(code)
         }
         if isChanged, !mayBringActors(of: document) {
             return try refuse(document, reference, .actors, &result, writer)
         }
-        if apart.here[reference]?.code == .denied { try settleVoided(document, writer) }
+        if apart.here[reference]?.code == .denied { try settleVoided(document, &result, writer) }
         // Not of what is refused: two sides that do not take each other's version would offer theirs for ever.
         if claims.isFalse { result.claimed.append(reference) }
         try settleHere(reference, &result.effects, writer)

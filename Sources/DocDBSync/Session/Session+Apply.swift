@@ -38,6 +38,7 @@ extension Session {
                 record.cursor = nil
             }
             record.lastSeenNanoseconds = max(record.lastSeenNanoseconds, time.wallNanoseconds)
+            subscriber.place = nil
             peer = try writer.setPeer(record)
             result.sequence = result.changedCount > 0 ? writer.sequence : nil
             usage = try saveUsage(writer)
@@ -144,8 +145,10 @@ extension Session {
                 || gate.mayBring(
                     seen: document.seen, deleted: VersionVector(), toSeen: VersionVector(), deleted: VersionVector(),
                     ownActors: actors.proven),
-            stamp.actor != result.ownActor, try !isVoided(document, DocumentState(), writer)
+            stamp.actor != result.ownActor, try !isVoided(document, DocumentState(), writer),
+            try !isApart(document.name, writer)
         else { return false }
+        if gate.rights.isHub { overruleVoided(document) }
         let name = document.name
         let collection = try collection(name.collection, &result, writer)
         let digest = name.id.withUnsafeBytes { digester.digest(fresh: stamp, collection: name.collection, id: $0) }
@@ -167,6 +170,13 @@ extension Session {
                 HeardDocument(reference: reference, seen: document.seen, digest: digest, isSame: true, isNew: true))
         }
         return true
+    }
+
+    /// Whether something that the peer has sent of a document before was not joined: then there is more to settle.
+    private func isApart(_ name: DocumentName, _ reader: any ReplicaReader) throws -> Bool {
+        guard !apart.here.isEmpty || !apart.quarantined.isEmpty else { return false }
+        guard let reference = try reference(of: name, reader) else { return false }
+        return apart.here[reference] != nil || apart.quarantined[reference] != nil
     }
 
     private func collection(

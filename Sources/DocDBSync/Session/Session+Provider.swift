@@ -73,7 +73,10 @@ extension Session {
                 }
             }
             for outcome in request.apart where outcome.code != .evicted {
-                guard let reference = try reference(of: outcome.name, reader) else { continue }
+                // What is not here any more was given up with what was refused of it.
+                guard let reference = try reference(of: outcome.name, reader),
+                    try reader.withDocument(reference, { _ in })
+                else { continue }
                 apartThere[reference] = ApartDocument(
                     peer: peer.number, side: .there, reference: reference, code: outcome.code, epoch: outcome.epoch,
                     reason: outcome.reason)
@@ -130,7 +133,10 @@ extension Session {
         var record = peer
         // A keeper that may not read everything is no keeper of what it may not read.
         let interest = gate.rights.read == .everything ? provider.interest : .nothing
-        if !isValid || record.interest != interest { record.acknowledgedSequence = 0 }
+        // Who asks without a place to go on from holds what it has acknowledged all the same; if not, the reconciliation shows
+        // it. A place in another history than this store's is another matter.
+        let isOfAnotherHistory = !isValid && request.cursor != nil
+        if isOfAnotherHistory || record.interest != interest { record.acknowledgedSequence = 0 }
         record.interest = interest
         if isValid, let cursor = request.cursor {
             record.acknowledgedSequence = max(record.acknowledgedSequence, cursor.sequence)

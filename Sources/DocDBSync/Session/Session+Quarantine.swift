@@ -74,9 +74,15 @@ extension Session {
     /// Adopts the peer's version of a document that it refused (R17).
     func revert(_ reference: DocumentReference) throws {
         let isEvicted = try replica.write { writer -> Bool in
-            guard try writer.evict(reference, force: true) else { return false }
+            // Where several have refused it, the session with the first of them has evicted it.
+            if try !writer.evict(reference, force: true) {
+                guard try writer.isEvicted(reference) else { return false }
+                try forgetTold(reference, writer)
+                return true
+            }
             if isOn(.revertRotation) { try writer.rotateActor() }
             for peer in try writer.peers() { try writer.removeApart(peer: peer.number, side: .there, reference) }
+            try forgetTold(reference, writer)
             return true
         }
         guard isEvicted else { return }
@@ -85,5 +91,18 @@ extension Session {
         }
         tellEvicted([reference])
         ask(for: [reference])
+    }
+
+    /// Forgets that the peer has told of a document, so that it comes again: with the answer to what is asked next, or, where
+    /// the session ends before, with a later session, which finds no place to resume from.
+    func forgetTold(_ reference: DocumentReference, _ writer: any ReplicaWriter) throws {
+        try writer.setTold(peer: peer.number, reference, nil)
+        guard var record = try writer.peer(storeID: peer.storeID) else { return }
+        if let cursor = record.cursor {
+            subscriber.place = Subscriber.Place(
+                cursor: cursor, total: ScopeTotal(count: record.toldCount, sum: record.toldSum))
+        }
+        record.cursor = nil
+        peer = try writer.setPeer(record)
     }
 }

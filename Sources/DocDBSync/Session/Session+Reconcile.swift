@@ -157,6 +157,7 @@ extension Session {
         provider.reconciliation = nil
         let step = try reconciliation.receive(message.bytes)
         provider.found += step.missingAtSubscriber
+        try checkAcknowledged(step)
         try replica.read { reader in
             gate.refresh()
             for held in step.heldBySubscriber {
@@ -178,5 +179,33 @@ extension Session {
         provider.plan = plan
         provider.found = []
         provider.foundNames = []
+    }
+
+    /// A peer that lacks what it has acknowledged has lost it, as where it was restored from a backup: then it is taken to hold
+    /// nothing until the reconciliation is over.
+    private func checkAcknowledged(_ step: ProviderReconciliation.Step) throws {
+        guard peer.acknowledgedSequence > 0 else { return }
+        let acknowledged = peer.acknowledgedSequence
+        var isLost = false
+        try replica.read { reader in
+            func check(_ reference: DocumentReference, held: VersionVector) throws {
+                guard !isLost, apart.there[reference] == nil else { return }
+                try reader.withDocument(reference) { document in
+                    guard document.lastChange <= acknowledged else { return }
+                    let state = try state(document)
+                    isLost = !state.isAlive || !state.seen.isCovered(by: held)
+                }
+            }
+            for reference in step.missingAtSubscriber { try check(reference, held: VersionVector()) }
+            for held in step.heldBySubscriber {
+                if let reference = try reference(of: held.name, reader) { try check(reference, held: held.seen) }
+            }
+        }
+        guard isLost else { return }
+        try replica.write { writer in
+            guard var record = try writer.peer(storeID: peer.storeID) else { return }
+            record.acknowledgedSequence = 0
+            peer = try writer.setPeer(record)
+        }
     }
 }

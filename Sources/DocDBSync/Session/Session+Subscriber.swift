@@ -14,6 +14,7 @@ extension Session {
             subscriber.scope = nil
         }
         subscriber.mustAsk = true
+        if subscriber.number == 0 { try giveUpVoided() }
     }
 
     /// What the peer may send: what is wanted AND what this peer itself may read.
@@ -41,8 +42,15 @@ extension Session {
     /// What the peer has told at present, in count and sum.
     var currentTotal: ScopeTotal { ScopeTotal(count: peer.currentCount, sum: peer.currentSum) }
 
+    /// Where to go on: the place that is stored, or the one that this session alone knows.
+    private var presentedPlace: Subscriber.Place? {
+        guard let cursor = peer.cursor else { return subscriber.place }
+        return Subscriber.Place(cursor: cursor, total: ScopeTotal(count: peer.toldCount, sum: peer.toldSum))
+    }
+
     /// What was told is wrong: nothing resumes from it, also not a later session.
     private func forgetCursor() throws {
+        subscriber.place = nil
         guard peer.cursor != nil else { return }
         try replica.write { writer in
             guard var record = try writer.peer(storeID: peer.storeID) else { return }
@@ -67,12 +75,12 @@ extension Session {
         try replica.read { reader in
             if let record = try reader.peer(storeID: peer.storeID) { peer = record }
             message.apart = try apartOutcomes(reader)
-            if !subscriber.asksFresh, message.apart.count <= SyncLimits.apartCount, let cursor = peer.cursor,
-                cursor.interestHash == subscriber.interestHash, cursor.epoch == message.epoch
+            if !subscriber.asksFresh, message.apart.count <= SyncLimits.apartCount, let place = presentedPlace,
+                place.cursor.interestHash == subscriber.interestHash, place.cursor.epoch == message.epoch
             {
-                message.cursor = cursor
-                message.toldCount = peer.toldCount
-                message.toldSum = peer.toldSum
+                message.cursor = place.cursor
+                message.toldCount = place.total.count
+                message.toldSum = place.total.sum
             } else {
                 message.apart = Array(message.apart.prefix(SyncLimits.apartCount))
             }
@@ -142,6 +150,7 @@ extension Session {
         case .malformed: "the change does not decode"
         case .evicted: "the document was evicted"
         case .notHeld: "the document is not held"
+        case .voided: "the hub has refused a change of another that was taken here; the document is as it was before"
         default: ""
         }
     }

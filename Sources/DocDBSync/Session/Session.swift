@@ -138,6 +138,7 @@ package final class Session {
         case .rights(let rights): try change(rights)
         case .renewed: try renew()
         case .revocations: try checkRevocations()
+        case .voided: try giveUpVoided()
         case .scoped: try startPull()
         case .committed(let documents, let through): note(documents, through: through)
         case .evicted(let references): noteEvicted(references)
@@ -281,6 +282,8 @@ struct ApartIndex {
     var retried: [DocumentReference: UInt64] = [:]
     /// Documents that the peer has refused in this session because of a limit of this side's user.
     var limited: Set<DocumentReference> = []
+    /// Documents that were asked for again, as hubs take by now what they had refused of them.
+    var lifted: Set<DocumentReference> = []
     /// The times for which deltas of the peer wait.
     var quarantined: [DocumentReference: HybridTime] = [:]
 }

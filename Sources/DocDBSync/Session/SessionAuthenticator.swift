@@ -1,3 +1,5 @@
+package import DocDBCore
+
 /// Proves this peer to another, and judges the other's proof; each identity has its own.
 package protocol SessionAuthenticator: AnyObject, Sendable {
     /// The identity kind, which both sides must share: `playground`, `sharedKey`, `online`.
@@ -37,6 +39,36 @@ package protocol SessionAuthenticator: AnyObject, Sendable {
     ///
     /// - Throws: `protocolError` where the session must end.
     func receive(notices: [UInt8], at time: SessionTime) throws -> NoticeReply
+
+    /// Whether hubs have told of any changes that they have refused.
+    var hasVoided: Bool { get }
+    /// What hubs have told of a document, by the hash of its name; of each actor the newest.
+    func voided(_ document: StateDigest) -> [VoidedRange]
+    /// A hub has sent changes that were said to be refused: until a hub says so anew, they are not.
+    func overrule(_ range: VoidedRange)
+    /// Tells of changes that this hub has refused, or takes after all, in signed notices.
+    ///
+    /// - Returns: what to say to all peers.
+    func void(_ ranges: [VoidedRange], at time: SessionTime) throws -> [[UInt8]]
+}
+
+/// Changes of an actor to a document that a hub has refused to their author: those later than `after`, up to `through`.
+package struct VoidedRange: Hashable, Sendable {
+    /// A hash of collection and id.
+    package var document: StateDigest
+    package var actor: ActorID
+    package var after: HybridTime
+    package var through: HybridTime
+
+    package init(document: StateDigest, actor: ActorID, after: HybridTime, through: HybridTime) {
+        self.document = document
+        self.actor = actor
+        self.after = after
+        self.through = through
+    }
+
+    /// Whether there are none any more: the hub has taken them after all.
+    package var isLifted: Bool { after >= through }
 }
 
 /// What follows from what a peer said of the hubs' notices: bytes for extra messages.
@@ -55,6 +87,10 @@ extension SessionAuthenticator {
     package func isRevoked(_ rights: PeerRights) -> Bool { false }
     package var noticeGreeting: [UInt8]? { nil }
     package func receive(notices: [UInt8], at time: SessionTime) throws -> NoticeReply { NoticeReply() }
+    package var hasVoided: Bool { false }
+    package func voided(_ document: StateDigest) -> [VoidedRange] { [] }
+    package func overrule(_ range: VoidedRange) {}
+    package func void(_ ranges: [VoidedRange], at time: SessionTime) throws -> [[UInt8]] { [] }
 }
 
 /// What both sides prove to have seen.

@@ -17,6 +17,8 @@ package enum SessionEvent {
     case rights(PeerRights)
     /// Grants may have been revoked: the session ends where one of its own was.
     case revocations
+    /// Hubs have told of changes that they have refused, or take after all.
+    case voided
     /// This peer's own grant was renewed: the authenticator has the new one, which is sent and asked under.
     case renewed
     /// Commits are reported by the scope that was asked for, from now on: only now may the snapshot be opened that the
@@ -86,6 +88,8 @@ package enum SessionEffect {
     case apart(ApartDocument)
     /// It was joined after all, or settled.
     case settled(DocumentReference, peer: Int64, ApartDocument.Side)
+    /// This hub has refused changes to their author, or has taken after all what it had refused: all are to hear of it.
+    case voided([VoidedRange])
     /// The peer announced these interests, its own and those it relays.
     case announced([AnnouncedInterest])
     /// A document that was evicted here has come back: the sessions of these peers, who had told it, get `.wanted`.

@@ -16,6 +16,8 @@ struct Subscriber {
     /// Whether a new interest is to be sent, and whether without a cursor.
     var mustAsk = false
     var asksFresh = false
+    /// Where this session can still go on while the store has no cursor, as a later one could not.
+    var place: Place?
     /// Documents asked for since a snapshot was last applied.
     var outstanding: Set<DocumentReference> = []
 
@@ -44,6 +46,14 @@ struct Subscriber {
     var mismatchCount = 0
     /// Whether the last snapshot applied ended a reconciliation.
     var hasJustReconciled = false
+}
+
+extension Subscriber {
+    /// A cursor, and the total of what was told when it was handed out.
+    struct Place {
+        var cursor: Cursor
+        var total: ScopeTotal
+    }
 }
 
 struct ListedDocument {

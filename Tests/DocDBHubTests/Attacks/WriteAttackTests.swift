@@ -170,6 +170,37 @@ struct WriteAttackTests {
         try bob.close()
     }
 
+    @Test("What a hub has refused it tells all devices in signed notices, and keeps them over a restart")
+    func toldRefusals() async throws {
+        let hub = try AttackHub()
+        let bob = try await hub.honest("bob")
+        let mallory = try WirePeer(try hub.authenticator("mallory", write: ["cars": "owner == $user.id"]))
+        try await mallory.establish(hub.syncURL)
+        let actor = try mallory.actor
+        for (id, price) in [("m1", 1), ("m1", 2), ("m2", 3)] {
+            let forged = try forger.state(["owner": "test|bob", "price": .int(Int64(price))], by: actor)
+            #expect(try await mallory.outcome(forger.content(DocumentID(id), forged)) == .denied)
+        }
+        var learnt = GrantVerifier(appID: AttackHub.appID, roots: [hub.root.publicKey])
+        for key in hub.keys.keys { try learnt.learn(certificate: key.certificate.text, now: AttackHub.now) }
+        let verifier = learnt
+        let kept = HubFiles(directory: hub.directory + "/hub").voided
+        @Sendable func notices(_ path: String) throws -> Set<VoidedNotice> {
+            let texts = try (HubFiles.read(path) ?? []).split(separator: 10).map { String(decoding: $0, as: UTF8.self) }
+            return try Set(
+                texts.filter { try GrantVerifier.kind(ofNotice: $0) == .voided }.map { try verifier.verify(voided: $0) }
+            )
+        }
+        // Of each document the newest: the third of the changes, and the second upon the first.
+        try await eventually { try notices(kept).count == 2 && notices(kept).allSatisfy { $0.after == .zero } }
+        let path = hub.directory + "/bob.docdb.credentials/notices"
+        try await eventually { try notices(path) == notices(kept) }
+        let all = try notices(kept)
+        #expect(all.allSatisfy { $0.subject.actor == actor && !$0.isLifted })
+        #expect(try !hub.hub.db.collectionNames().contains("cars") || hub.hubDocuments.isEmpty)
+        try bob.close()
+    }
+
     @Test("A document whose creation was refused comes from nobody, until its author makes what it may")
     func voidedCreation() async throws {
         let hub = try AttackHub()

@@ -32,7 +32,7 @@ struct TestHub {
     /// The credentials of a login: permissions are predicates on `cars`, nil for everything.
     func credentials(
         _ user: String, for peer: PeerPublicKey, read: String?, write: String?, epoch: Int64 = 1,
-        seconds: Int64 = 3600, now: Int64 = TestHub.start
+        seconds: Int64 = 3600, now: Int64 = TestHub.start, isRelay: Bool = false
     ) throws -> Credentials {
         func rules(_ predicate: String?) -> Rules {
             predicate.map { .queriesByCollection([ExactString("cars"): [$0]]) } ?? .everything
@@ -45,7 +45,8 @@ struct TestHub {
         let issued = try issuer.issue(
             GrantIssuer.Request(
                 identity: identity, permissions: bound,
-                epoch: PermissionEpoch(number: epoch, hash: try bound.hash()), peer: peer, maxGrantSeconds: seconds),
+                epoch: PermissionEpoch(number: epoch, hash: try bound.hash()), peer: peer,
+                isRelay: isRelay, maxGrantSeconds: seconds),
             now: time)
         return try Credentials(
             LoginAnswer.Accepted(
@@ -55,12 +56,12 @@ struct TestHub {
 
     /// The authenticator of a user's device that has logged in.
     func device(
-        _ user: String, read: String?, write: String?, seconds: Int64 = 3600
+        _ user: String, read: String?, write: String?, seconds: Int64 = 3600, isRelay: Bool = false
     ) throws -> OnlineAuthenticator {
         let pair = try PeerKeyPair.generate()
         let authenticator = OnlineAuthenticator(pair: pair, verifier: GrantVerifier(appID: Self.appID, roots: []))
         try authenticator.present(
-            try credentials(user, for: pair.publicKey, read: read, write: write, seconds: seconds),
+            try credentials(user, for: pair.publicKey, read: read, write: write, seconds: seconds, isRelay: isRelay),
             now: UnixTime(seconds: Self.start))
         return authenticator
     }

@@ -269,7 +269,7 @@ extension FuzzTarget {
     // MARK: Grants
 
     /// After a first byte: the claims of a 0 grant, 1 certificate or 2 revocation that is signed, 3 notices between
-    /// peers, 4 such a text as it is, 5 stored credentials.
+    /// peers, 4 such a text as it is, 5 stored credentials, 6 a notice of refused changes that is signed.
     static let grant = FuzzTarget(
         name: "grant", words: Fixture.words, seeds: { try grantSeeds() },
         run: { bytes in
@@ -284,14 +284,16 @@ extension FuzzTarget {
             case 3: try runNotices(rest)
             case 4:
                 guard let text = String(validating: rest, as: UTF8.self) else { return }
-                _ = try refused { try GrantVerifier.isRevocation(text) }
+                _ = try refused { try GrantVerifier.kind(ofNotice: text) }
                 try runGrant(text, verifier)
                 try runRevocation(text, verifier)
+                try runVoided(text, verifier)
             case 5:
                 let peer = try Fixture.required(Fixture.peer)
                 _ = try refused {
                     try Credentials(storedForm: rest, appID: Fixture.appID, peer: peer.publicKey, pinnedRoots: [])
                 }
+            case 6: try runVoided(try Fixture.token(type: "docdb-voided+jwt", rest, hub), verifier)
             default: break
             }
         })
@@ -327,6 +329,17 @@ extension FuzzTarget {
             try refused { try verifier.isNews(certificate: text, now: Fixture.now) } != true,
             "a known certificate is news")
         for use in HubCertificate.Use.allCases { _ = certificate.permits(use, at: Fixture.now) }
+    }
+
+    private static func runVoided(_ text: String, _ verifier: GrantVerifier) throws {
+        guard let notice = try refused({ try verifier.verify(voided: text) }) else { return }
+        var list = VoidedList()
+        let isNews = list.add(notice, now: Fixture.now)
+        try require(isNews == (Fixture.now < notice.forgetAfter), "a notice is kept after its end, or not till then")
+        try require(!list.add(notice, now: Fixture.now), "a known notice is news")
+        try require(list.notices(of: notice.subject.document) == (isNews ? [notice] : []), "a list holds other notices")
+        list.forget(now: notice.forgetAfter)
+        try require(list.isEmpty, "a notice is kept beyond its end")
     }
 
     private static func runRevocation(_ text: String, _ verifier: GrantVerifier) throws {
