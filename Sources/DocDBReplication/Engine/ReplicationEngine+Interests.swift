@@ -26,7 +26,7 @@ extension ReplicationEngine {
             unsubscribe(id)
             throw error
         }
-        published.withLock { $0.subscriptions = subscriptionStatuses($0.subscriptions) }
+        published.withLock { $0.subscriptions = subscriptionStatuses($0) }
         enqueue { $0.subscriptionsChanged() }
         return id
     }
@@ -63,7 +63,7 @@ extension ReplicationEngine {
         }
         guard isKnown else { return }
         watchSubscriptions()
-        published.withLock { $0.subscriptions = subscriptionStatuses($0.subscriptions) }
+        published.withLock { $0.subscriptions = subscriptionStatuses($0) }
         enqueue { $0.subscriptionsChanged() }
     }
 

@@ -32,7 +32,7 @@ extension ReplicationEngine {
             published = made
             published.listening = listening
             // Subscriptions come and go on any thread: the newest ones, so that none flickers.
-            published.subscriptions = subscriptionStatuses(made.subscriptions)
+            published.subscriptions = subscriptionStatuses(published)
             return published
         }
         guard status != toldStatus else { return }
@@ -40,10 +40,18 @@ extension ReplicationEngine {
         statusObservers.tell(status)
     }
 
-    /// The status of the subscriptions there are now, as known for each.
-    func subscriptionStatuses(_ known: [SubscriptionStatus]) -> [SubscriptionStatus] {
+    /// The status of the subscriptions there are now, as published for each; of a new one, what keeps it back by what is
+    /// published of others. May be called on any thread, so that it takes nothing that belongs to the executor.
+    func subscriptionStatuses(_ published: ReplicationStatus) -> [SubscriptionStatus] {
         subscriptions.map { subscription in
-            known.first { $0.id == subscription.id } ?? subscriptionStatus(subscription, [])
+            if let known = published.subscriptions.first(where: { $0.id == subscription.id }) { return known }
+            var errors = published.dials.compactMap(\.lastError)
+            errors += published.peers.filter { !$0.isConnected }.compactMap(\.lastError)
+            if let lastError = published.lastError { errors.append(lastError) }
+            return SubscriptionStatus(
+                id: subscription.id, collection: subscription.collection, predicate: subscription.predicate,
+                policy: subscription.policy, peers: [],
+                lastError: errors.max { $0.wallNanoseconds < $1.wallNanoseconds })
         }
     }
 
