@@ -1,3 +1,4 @@
+import DocDBCore
 import Dispatch
 import DocDB
 import DocDBAuth
@@ -11,7 +12,7 @@ import Testing
 struct AuthenticationTests {
     /// A keychain of an app's own.
     private final class Keychain: CredentialStorage {
-        let items = Mutex<[String: [UInt8]]>([:])
+        let items = Lock<[String: [UInt8]]>([:])
         func load(_ name: String) throws -> [UInt8]? { items.withLock { $0[name] } }
         func save(_ name: String, _ bytes: [UInt8]?) throws { items.withLock { $0[name] = bytes } }
         var names: Set<String> { items.withLock { Set($0.keys) } }
@@ -23,7 +24,7 @@ struct AuthenticationTests {
         let db = try hub.open("alice")
         let observed = ObservedAuthentication(db.auth, on: DispatchQueue(label: "views"))
         #expect(!observed.status.isAuthenticated)
-        let changes = Mutex(0)
+        let changes = Lock(0)
         withObservationTracking {
             _ = observed.status
         } onChange: {
@@ -157,8 +158,8 @@ struct AuthenticationTests {
 
     /// Logs in whenever it is asked to, and notes when that was.
     private final class Persistent: AuthenticationDelegate {
-        let times = Mutex<[ContinuousClock.Instant]>([])
-        let failures = Mutex<[DocDBError.Code]>([])
+        let times = Lock<[ContinuousClock.Instant]>([])
+        let failures = Lock<[DocDBError.Code]>([])
 
         func authenticationRequired(authenticator: DatabaseAuthentication) {
             times.withLock { $0.append(.now) }

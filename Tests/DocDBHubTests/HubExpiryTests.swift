@@ -31,7 +31,7 @@ struct HubExpiryTests {
         let hub = fixture.hub.db
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "docdb.tests"))
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-        let number = Mutex(0)
+        let number = Lock(0)
         timer.setEventHandler {
             let next = number.withLock { number in
                 number += 1

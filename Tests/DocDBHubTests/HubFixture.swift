@@ -105,14 +105,14 @@ final class HubFixture: Sendable {
 }
 
 final class LineLog: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Lock<[String]>([])
     func append(_ line: String) { lines.withLock { $0.append(line) } }
     var text: String { lines.withLock { $0.joined(separator: "\n") } }
 }
 
 /// Records what it is told.
 final class RecordingDelegate: AuthenticationDelegate {
-    let events = Mutex<[String]>([])
+    let events = Lock<[String]>([])
 
     func authenticationRequired(authenticator: DatabaseAuthentication) { events.withLock { $0.append("required") } }
     func authenticationExpiringSoon(authenticator: DatabaseAuthentication, secondsRemaining: Int) {

@@ -1,3 +1,4 @@
+import DocDBCore
 import DocDB
 import DocDBReplication
 import Synchronization
@@ -16,7 +17,7 @@ final class ShiftedExecutor: ReplicationExecutor {
     }
 
     private let base = DispatchExecutor()
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var monotonicNanoseconds: UInt64 { base.monotonicNanoseconds + state.withLock { $0.monotonic } }
     var wallNanoseconds: UInt64 { UInt64(Int64(base.wallNanoseconds) + state.withLock { $0.wall }) }
@@ -77,7 +78,7 @@ final class MemoryCredentials: CredentialStorage {
         var hasCrashed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func load(_ name: String) throws -> [UInt8]? { state.withLock { $0.content[name] } }
 

@@ -11,8 +11,8 @@ import Testing
 struct LinkFloodTests {
     /// Keeps what a link tells.
     private final class Listening: LinkHandler {
-        let frames = Mutex<[[UInt8]]>([])
-        let closed = Mutex<LinkCloseReason?>(nil)
+        let frames = Lock<[[UInt8]]>([])
+        let closed = Lock<LinkCloseReason?>(nil)
         let (events, told) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
         func linkDidOpen(_ link: any Link) {}

@@ -1,3 +1,4 @@
+import DocDBCore
 import DocDB
 import DocDBSimulation
 import DocDBStorage
@@ -10,7 +11,7 @@ struct GroupCommitCrashTests {
     static let writeCount: Int64 = 12
 
     private final class Outcomes: Sendable {
-        let acknowledged = Mutex<Set<Int64>>([])
+        let acknowledged = Lock<Set<Int64>>([])
     }
 
     /// Writes from as many tasks at once, of which every third wants its write durable; two documents in each transaction.

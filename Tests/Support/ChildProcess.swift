@@ -21,7 +21,7 @@ package final class ChildProcess: Sendable {
 
     private let identifier: pid_t
     private let ended = DispatchSemaphore(value: 0)
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// - Parameters:
     ///   - path: the program's path, or its name to be found as a shell does.

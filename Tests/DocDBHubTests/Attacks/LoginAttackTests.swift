@@ -90,7 +90,7 @@ struct LoginAttackTests {
     @Test("A grant, a certificate and a revocation of the hub are no login tokens, though its key is trusted for those")
     func ownTokens() async throws {
         // The worst configuration: a provider that takes tokens signed by the hub's own key, for the hub's own names.
-        let keySet = Mutex<[UInt8]>([])
+        let keySet = Lock<[UInt8]>([])
         let hub = try AttackHub(
             providers: { keys in
                 guard case .object(var key) = keys.keys[0].pair.publicKey.jsonWebKey else { return "" }
@@ -231,7 +231,7 @@ final class HostileWebhook: Sendable {
             var waiting: [@Sendable (HTTPResponse) -> Void] = []
         }
 
-        let content = Mutex(Content())
+        let content = Lock(Content())
 
         func serve(_ respond: @escaping @Sendable (HTTPResponse) -> Void) {
             let answer = content.withLock { content in

@@ -72,12 +72,12 @@ final class WirePeer: LinkHandler, @unchecked Sendable {
     private let directory: String
     private let transport: WebSocketTransport
     private let queue = DispatchQueue(label: "wire-peer")
-    private let heardState = Mutex(Heard())
-    private let link = Mutex<(any Link)?>(nil)
+    private let heardState = Lock(Heard())
+    private let link = Lock<(any Link)?>(nil)
     private var session: Session?
     private let interest: Interest?
     private let change: @Sendable (inout Hello) -> Void
-    private let snapshots = Mutex<UInt64>(1_000_000)
+    private let snapshots = Lock<UInt64>(1_000_000)
 
     /// - Parameters:
     ///   - interest: what the session asks for; nil for nothing.

@@ -1,3 +1,4 @@
+import DocDBCore
 import Foundation
 import Synchronization
 
@@ -13,7 +14,7 @@ import Synchronization
 /// system chooses from, and each is handed out once.
 enum TestPort {
     private static let range: Range<UInt16> = 20_000..<32_000
-    private static let next = Mutex<UInt16>(
+    private static let next = Lock<UInt16>(
         range.lowerBound + UInt16(ProcessInfo.processInfo.processIdentifier % Int32(range.count)))
 
     /// A port of the loopback interface that nobody listens on.
