@@ -105,6 +105,71 @@ struct VerificationTests {
         #expect(findings.allSatisfy { !$0.message.contains("car 1") && !$0.message.contains("two") })
     }
 
+    /// A store that was written to in several sessions, one of which crashed, and that has met a peer.
+    private static func fillWithPeer(_ place: TemporaryStore) throws {
+        let first = try place.open()
+        try first.put(["_id": 1, "a": 1])
+        try first.close()
+        // As after a crash that took the write-ahead log: the next session begins an incarnation, and takes an actor.
+        try place.alter("UPDATE meta SET value = 0 WHERE name = 'is_clean'")
+        let store = try place.open()
+        try fill(store)
+        try store.write { transaction in
+            try transaction.rotateActor()
+            try transaction.put(["_id": "by another actor", "a": 1])
+            try transaction.put(["_id": "gone", "a": 1])
+            try transaction.context.connection.execute(
+                """
+                INSERT INTO peers (number, store_id, name, is_keeper, last_seen, cursor_incarnation, cursor_seq,
+                    cursor_interest, acknowledged_seq, epoch) VALUES (3, zeroblob(16), 'hub', 1, 9, zeroblob(16), 4,
+                    zeroblob(16), 3, 1);
+                INSERT INTO apart SELECT 3, 0, 1, min(key), 3, 4, 'no' FROM documents_1;
+                INSERT INTO deferred_evictions SELECT 1, min(key) FROM documents_1;
+                INSERT INTO voided VALUES (1, zeroblob(16), zeroblob(16), 5);
+                """)
+        }
+        _ = try store.write { try $0.evict("gone") }
+        try store.close()
+        let findings = try place.open { $0.access = .readOnly }.verify()
+        #expect(findings.isEmpty, "\(findings)")
+    }
+
+    @Test(
+        "is told of facts that cannot be, though they stand nowhere else",
+        arguments: [
+            Alteration("UPDATE meta SET name = 'must_rotate_actos' WHERE name = 'is_clean'", "facts"),
+            Alteration("DELETE FROM meta WHERE name = 'incarnation_nonce'", "facts"),
+            Alteration("UPDATE meta SET value = zeroblob(17) WHERE name = 'store_id'", "facts"),
+            Alteration("UPDATE meta SET value = 'x' WHERE name = 'clock_reserved'", "facts"),
+            Alteration("UPDATE meta SET value = 2 WHERE name = 'is_clean'", "facts"),
+            Alteration("UPDATE meta SET value = value - 1 WHERE name = 'actor'", "facts"),
+            Alteration("UPDATE meta SET value = value - (1 << 40) WHERE name = 'clock_reserved'", "facts"),
+            Alteration("UPDATE incarnations SET ordinal = 9 WHERE ordinal = 1", "incarnation"),
+            Alteration("UPDATE incarnations SET id = zeroblob(15) WHERE ordinal = 1", "incarnation 1"),
+            Alteration("UPDATE incarnations SET last_seq = 1 << 40 WHERE ordinal = 1", "incarnation 1"),
+            Alteration("UPDATE incarnations SET last_seq = NULL WHERE ordinal = 1", "incarnation"),
+            Alteration("UPDATE incarnations SET last_seq = 1 WHERE last_seq IS NULL", "incarnation"),
+            Alteration(
+                "UPDATE collections SET next_key = 1 + (SELECT max(key) FROM documents_1) WHERE number = 1", "cars"),
+            Alteration("UPDATE sqlite_sequence SET seq = 2", "peers"),
+            Alteration("UPDATE sqlite_sequence SET name = 'peert'", "peers"),
+            Alteration("UPDATE peers SET store_id = zeroblob(15)", "peer 3"),
+            Alteration("UPDATE peers SET is_keeper = 3", "peer 3"),
+            Alteration("UPDATE peers SET cursor_interest = NULL", "peer 3"),
+            Alteration("UPDATE peers SET acknowledged_seq = -1", "peer 3"),
+            Alteration("UPDATE apart SET collection = 77", "peers"),
+            Alteration("UPDATE apart SET side = 2", "peers"),
+            Alteration("UPDATE deferred_evictions SET key = 1 << 40", "peers"),
+            Alteration("UPDATE voided SET actor = zeroblob(8)", "peers"),
+        ])
+    func impossibleFacts(alteration: Alteration) throws {
+        let place = TemporaryStore("verify")
+        try Self.fillWithPeer(place)
+        try place.alter(alteration.sql)
+        let findings = try place.open { $0.access = .readOnly }.verify()
+        #expect(findings.contains { $0.location.contains(alteration.location) }, "\(findings)")
+    }
+
     @Test(
         "is told of names and actors that are gone",
         arguments: [

@@ -18,6 +18,8 @@ struct LogUnwinding: ~Copyable {
 
     private let verifier: StoreVerifier
     private var pasts: [Reference: Past] = [:]
+    /// The greatest key that the log has told of in each collection, also of documents that are gone.
+    private var greatestKeys: [Int64: Int64] = [:]
     private var sum: UInt64
     private var body = ByteBuffer()
     private var state = ByteBuffer()
@@ -31,6 +33,7 @@ struct LogUnwinding: ~Copyable {
         for row in rows.reversed() {
             for record in try verifier.reader.records(in: row).reversed() { try undo(record) }
         }
+        try checkKeys()
         if sum != oldestSum {
             verifier.report("change log", "unwinding does not reach the recorded state before commit \(oldest)")
         }
@@ -44,10 +47,20 @@ struct LogUnwinding: ~Copyable {
         }
     }
 
+    /// Checks that no document can get the key of one that the log tells of.
+    private func checkKeys() throws {
+        let rows = try verifier.context.connection.prepareOnce("SELECT number, name, next_key FROM collections")
+        while try rows.step() {
+            guard let key = greatestKeys[rows.int(0)], key >= rows.int(2) else { continue }
+            verifier.report(rows.text(1), "keys that the log tells of would be given to other documents")
+        }
+    }
+
     private mutating func undo(_ record: ChangeLogRecord) throws {
         let before = sum
         for entry in record.entries.reversed() {
             let reference = Reference(collection: entry.collection, key: entry.key)
+            greatestKeys[entry.collection] = max(greatestKeys[entry.collection] ?? 0, entry.key)
             switch entry.change {
             case .evicted, .erased: continue
             case .inserted: try undoInsertion(reference, record)

@@ -4,7 +4,8 @@ extension Store {
     /// Checks everything that the store holds against itself; an empty result is a sound store.
     ///
     /// SQLite's own integrity check; bodies against their states; ids; the log's checksums, and the log unwound from the
-    /// present to its recorded start; every index against the documents; what peers have told against its counts and sums.
+    /// present to its recorded start; every index against the documents; what peers have told against its counts and sums;
+    /// single facts for what they can be.
     ///
     /// - Complexity: O(bytes stored), with memory for the documents that the retained log has changed.
     package func verify() throws -> [VerificationFinding] {
@@ -30,6 +31,8 @@ final class StoreVerifier {
     private var suppressedCount = 0
     /// The sum of content hashes of all documents as they stand.
     var presentSum: UInt64 = 0
+    /// The newest time of a commit of this store's own that the log tells of.
+    private(set) var newestLocalTime = HybridTime.zero
     var body = ByteBuffer()
     var state = ByteBuffer()
     /// Whether every document could be read, without which unwinding says nothing more.
@@ -51,6 +54,7 @@ final class StoreVerifier {
             attempt("indexes of \(name)") { try self.checkIndexes(info) }
         }
         attempt("change log") { try self.checkLog() }
+        attempt("facts") { try self.checkFacts() }
         attempt("peers") { try self.checkPeers() }
         if suppressedCount > 0 {
             findings.append(.init(location: "store", message: "\(suppressedCount) further findings"))
@@ -154,6 +158,7 @@ final class StoreVerifier {
                 var lastTime = HybridTime.zero
                 try reader.forEachHead(in: row) { (_, head) in
                     deltaSum = deltaSum &+ head.contentDelta
+                    if head.kind == .local { newestLocalTime = max(newestLocalTime, head.time) }
                     lastTime = head.time
                 }
                 if lastTime != row.lastTime {
