@@ -48,7 +48,9 @@ let package = Package(
         .target(
             name: "Schemas", path: "Schemas",
             exclude: [
-                "README.md", "change-log.md", "document-body.md", "document-state.md", "grant.md", "order-encoding.md",
+                "README.md", "change-log.md", "document-body.cddl", "document-body.md", "document-state.md",
+                "grant.cddl",
+                "grant.md", "order-encoding.md",
                 "permissions.schema.json", "predicates.md", "sync-documents.md", "sync-protocol.cddl",
             ],
             resources: [
@@ -133,10 +135,19 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "FuzzTargets",
-            dependencies: ["SyncModel", "DocDBSync", "DocDBAuth", "DocDBStorage", "DocDBQuery", "DocDBCore"],
+            dependencies: [
+                "SyncModel", "DocDBInspect", "DocDBSimulation", "DocDB", "DocDBSync", "DocDBAuth", "DocDBStorage",
+                "DocDBQuery", "DocDBCore",
+            ],
             path: "Tests/Fuzzing/Targets", swiftSettings: settings),
         .target(
             name: "TestSupport", dependencies: ["DocDBTransport", "DocDBCore", "CWebSockets"], path: "Tests/Support",
+            swiftSettings: settings),
+        .testTarget(
+            name: "SchemasTests",
+            dependencies: [
+                "DocDB", "DocDBSync", "DocDBAuth", "DocDBStorage", "DocDBQuery", "DocDBCore", "CXXHash",
+            ],
             swiftSettings: settings),
         .testTarget(name: "DocDBCoreTests", dependencies: ["DocDBCore", "CCrypto"], swiftSettings: settings),
         .testTarget(name: "DocDBQueryTests", dependencies: ["DocDBQuery", "DocDBCore"], swiftSettings: settings),

@@ -17,7 +17,9 @@ package struct FuzzTarget: Sendable {
 
     /// All targets, in the order of their names.
     package static let all = [
-        body, documents, grant, handshake, json, log, permissions, predicate, provider, session, state, token,
+        body, documents, grant, handshake, json, log, permissions, predicate, provider, salvage, session, splitter,
+        state,
+        store, token,
     ]
 
     package static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }
