@@ -51,7 +51,6 @@ final class CrashLoop {
         let files = FileManager.default
         let loss = files.fileExists(atPath: store) && Int.random(in: 0..<3, using: &random) == 0 ? Loss.restored : .none
         if loss == .restored {
-            try waitUntilFilesAreClosed()
             try files.copyItem(atPath: store, toPath: copy)
         }
         let told = try killedWorker(seed: random.next())
@@ -80,18 +79,6 @@ final class CrashLoop {
         try converge(database, found: (full, normal), isRestored: loss == .restored)
         try database.close()
         figures.rounds += 1
-    }
-
-    /// Waits for the last connection of the database of the round before, which takes the write-ahead log away when it goes:
-    /// threads that have just stopped may hold it beyond `close`.
-    private func waitUntilFilesAreClosed() throws {
-        let started = ContinuousClock.now
-        while FileManager.default.fileExists(atPath: store + "/store.sqlite-wal") {
-            guard ContinuousClock.now - started < Self.convergenceLimit else {
-                throw CrashFailure("the files of a closed database stay open")
-            }
-            usleep(1_000)
-        }
     }
 
     /// Connects the store with the peer until both hold the same.

@@ -84,7 +84,7 @@ final class ReaderPool: Sendable {
             defer { state.idle = [] }
             return state.idle
         }
-        _ = idle
+        for context in idle { context.connection.close() }
     }
 
     private func makeContext(_ connection: SQLiteConnection, catalog: Catalog, version: Int) -> ReadContext {
@@ -127,9 +127,12 @@ final class ReaderPool: Sendable {
     }
 
     private func giveBack(_ context: ReadContext) {
-        state.withLock { state in
-            if !state.isClosed, state.idle.count < Self.idleCountLimit { state.idle.append(context) }
+        let isKept = state.withLock { state in
+            guard !state.isClosed, state.idle.count < Self.idleCountLimit else { return false }
+            state.idle.append(context)
+            return true
         }
+        if !isKept { context.connection.close() }
     }
 
     /// Calls `body` with a connection that sees the store as it stands now, until `body` returns.

@@ -9,6 +9,7 @@ package final class SQLiteConnection {
     /// Kept because the VFS that the handle calls is registered for as long as this lives.
     private let fileSystem: any StoreFileSystem
     private var statements: [String: SQLiteStatement] = [:]
+    private let lifetime = SQLiteLifetime()
 
     /// How a connection is opened.
     package enum Mode {
@@ -63,8 +64,14 @@ package final class SQLiteConnection {
         _ = docdb_sqlite3_db_config_int(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     }
 
-    deinit {
+    deinit { close() }
+
+    /// Ends all statements, whoever keeps them, and closes the files; nothing may be asked of the connection any more.
+    func close() {
+        guard !lifetime.hasEnded else { return }
         statements.removeAll()
+        while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
+        lifetime.hasEnded = true
         sqlite3_close_v2(handle)
     }
 
@@ -127,7 +134,7 @@ package final class SQLiteConnection {
         guard code == SQLITE_OK, let statement else {
             throw SQLiteError.error(code, connection: handle, while: action)
         }
-        return SQLiteStatement(handle: statement, connection: self)
+        return SQLiteStatement(handle: statement, connection: self, lifetime: lifetime)
     }
 
     /// Lets go of every kept statement, so that tables they name can be dropped.
@@ -152,4 +159,9 @@ package final class SQLiteConnection {
     /// The number of rows the last statement changed.
     @inline(__always)
     package var changeCount: Int32 { sqlite3_changes(handle) }
+}
+
+/// Whether a connection has been closed, for statements that are kept longer.
+final class SQLiteLifetime {
+    var hasEnded = false
 }

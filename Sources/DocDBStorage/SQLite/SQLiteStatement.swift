@@ -8,12 +8,16 @@ package final class SQLiteStatement {
     package let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
 
-    init(handle: OpaquePointer, connection: SQLiteConnection) {
+    private let lifetime: SQLiteLifetime
+
+    init(handle: OpaquePointer, connection: SQLiteConnection, lifetime: SQLiteLifetime) {
         self.handle = handle
         self.connection = connection
+        self.lifetime = lifetime
     }
 
-    deinit { sqlite3_finalize(handle) }
+    // A connection that was closed has ended its statements.
+    deinit { if !lifetime.hasEnded { sqlite3_finalize(handle) } }
 
     /// Binds an integer to a parameter, the first being 1.
     @inline(__always)

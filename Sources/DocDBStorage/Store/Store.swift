@@ -65,7 +65,8 @@ package final class Store: Sendable {
         try? close()
     }
 
-    /// Ends writing in order and closes every connection. Calls after the first do nothing.
+    /// Ends writing in order and closes the files: once this returns, a copy of the directory has all that was written. A
+    /// reading that has not ended keeps its files until it has. Calls after the first do nothing.
     ///
     /// - Throws: `storageFailed` or `diskFull` where the last state cannot be written; the store is closed all the same.
     package func close() throws(DocDBError) {

@@ -254,7 +254,7 @@ final class StoreWriter: @unchecked Sendable {
         return committed
     }
 
-    /// Ends the session in order; those who observed are handed out to be told.
+    /// Ends the session in order and closes the connection; those who observed are handed out to be told.
     func close(observers: inout [any CommitObserver]) throws(DocDBError) {
         asyncWrites.close()
         let failure: DocDBError? = lock.withLock { _ in
@@ -263,6 +263,7 @@ final class StoreWriter: @unchecked Sendable {
             observers = observations.compactMap { $0.observer }
             observations = []
             defer {
+                connection.close()
                 writeAheadLog.close()
                 storeLock.release()
             }
