@@ -365,6 +365,40 @@ struct SessionTests {
         }
     }
 
+    @Test(
+        "What was refused of a document is settled with its eviction, whenever the peer tells of it",
+        arguments: [true, false])
+    func settledByEviction(isToldAtOnce: Bool) throws {
+        let narrow = HistoryPredicate(boxes: [HistoryPredicate.Box(xs: [1], ys: nil)])
+        let grants = HistoryGrants()
+        let pair = SessionPair(authenticators: [
+            HistoryAuthenticator(grants, HistoryGrant(write: narrow)), HistoryAuthenticator(grants, HistoryGrant()),
+        ])
+        pair.connect()
+        pair.settle()
+        try pair.write(0, Self.one, [.set("x", 5)])
+        let reference = try #require(pair.left.replica.storage.references[1]?[Self.one])
+        if isToldAtOnce {
+            // The refusal is on its way when the document goes.
+            pair.tellDirty(0)
+            while pair.deliver(to: 1) {}
+            #expect(try pair.evict(0, Self.one))
+            pair.settle()
+        } else {
+            pair.settle()
+            #expect(pair.left.apart.map(\.code) == [.denied])
+            pair.tell(0, .revert(reference))
+            pair.settle()
+            // The other side has not forgotten, and names the document when it asks anew.
+            pair.disconnect()
+            pair.connect()
+            pair.settle()
+        }
+        #expect(pair.right.apart.map(\.code) == [.denied])
+        #expect(pair.left.replica.storage.documents[reference] == nil)
+        #expect(pair.left.replica.storage.apart[1]?[.there]?.isEmpty ?? true)
+    }
+
     @Test("Extra bytes of the runtime pass through")
     func extra() throws {
         let pair = try makePair()

@@ -294,7 +294,8 @@ extension Session {
         if outcome.code == .userLimit { apart.limited.insert(reference) }
         // It may have been judged before the rights came that permit it.
         offerRefusedAgain(document)
-        guard apart.there[reference] != document else { return }
+        // Where it was evicted meanwhile, what was refused of it is given up already.
+        guard apart.there[reference] != document, try writer.withDocument(reference, { _ in }) else { return }
         apart.there[reference] = document
         try writer.setApart(document)
         effects.append(.apart(document))
