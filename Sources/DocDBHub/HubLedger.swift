@@ -2,11 +2,14 @@ package import DocDBAuth
 package import DocDBCore
 import Synchronization
 
-/// What a hub keeps of its users: the permission epoch of each, and the revocations. Files that only grow, line by line.
+/// What a hub keeps of its users: the permission epoch of each, and the revocations. Files that grow line by line; that of the
+/// epochs is written anew where most of its lines have been overtaken.
 package final class HubLedger: Sendable {
     private struct State {
         var epochs: [ExactString: PermissionEpoch] = [:]
         var revocations = RevocationList()
+        /// How many lines the file of epochs has.
+        var epochLineCount = 0
         /// How many lines of revocations were read.
         var revocationCount = 0
         /// Certificates that the hub's own keys do not have, as devices have brought them.
@@ -14,13 +17,19 @@ package final class HubLedger: Sendable {
     }
 
     private let files: HubFiles
+    private let leastLineCount: Int
     private let state = Lock(State())
 
+    /// The file of epochs is never written anew with fewer lines than this, nor with fewer than four times the users'.
+    package static let leastEpochLineCount = 4_096
+
     /// Reads what there is.
-    package init(_ files: HubFiles) throws(DocDBError) {
+    package init(_ files: HubFiles, leastEpochLineCount: Int = leastEpochLineCount) throws(DocDBError) {
         self.files = files
+        leastLineCount = leastEpochLineCount
         var epochs: [ExactString: PermissionEpoch] = [:]
-        for line in try HubFiles.lines(files.epochs) {
+        let lines = try HubFiles.lines(files.epochs)
+        for line in lines {
             guard let members = try? StrictJSON.object(line), let user = members["user"]?.stringValue,
                 let number = members["epoch"]?.intValue, number >= 0,
                 let hash = members["hash"]?.stringValue.flatMap(Base64URL.decode)
@@ -32,6 +41,7 @@ package final class HubLedger: Sendable {
         let certificates = try HubFiles.lines(files.certificates).map { String(decoding: $0, as: UTF8.self) }
         state.withLock { [epochs] state in
             state.epochs = epochs
+            state.epochLineCount = lines.count
             state.certificates = certificates
         }
     }
@@ -43,17 +53,32 @@ package final class HubLedger: Sendable {
                 let former = state.epochs[ExactString(userID)]
                 let epoch = try PermissionEpoch.following(former, permissions)
                 if epoch != former {
-                    try HubFiles.append(
-                        try StrictJSON.text([
-                            "user": .string(userID), "epoch": .int(epoch.number),
-                            "hash": .string(Base64URL.encode(epoch.hash)),
-                        ]), to: files.epochs)
+                    try HubFiles.append(try Self.line(userID, epoch), to: files.epochs)
                     state.epochs[ExactString(userID)] = epoch
+                    state.epochLineCount += 1
+                    try shorten(&state)
                 }
                 return epoch
             }
         }
         return try result.get()
+    }
+
+    private static func line(_ userID: String, _ epoch: PermissionEpoch) throws(DocDBError) -> [UInt8] {
+        try StrictJSON.text([
+            "user": .string(userID), "epoch": .int(epoch.number), "hash": .string(Base64URL.encode(epoch.hash)),
+        ])
+    }
+
+    /// Writes the file of epochs anew, with the newest of each user, where it has become too long. The hub alone writes it.
+    private func shorten(_ state: inout State) throws(DocDBError) {
+        guard state.epochLineCount > max(leastLineCount, 4 * state.epochs.count) else { return }
+        var content: [UInt8] = []
+        for (user, epoch) in state.epochs.sorted(by: { $0.key.text < $1.key.text }) {
+            content += try Self.line(user.text, epoch) + [0x0A]
+        }
+        try HubFiles.replace(files.epochs, with: content)
+        state.epochLineCount = state.epochs.count
     }
 
     /// The epochs of all users.
