@@ -1,4 +1,4 @@
-.PHONY: help setup build release test simulate crash fuzz sanitize demo bench docs lint format clean
+.PHONY: help setup build release test simulate crash soak flat fuzz sanitize demo bench docs lint format clean
 
 FILE ?=
 ARGUMENTS ?=
@@ -41,6 +41,17 @@ ROUNDS ?= 300
 
 crash: setup ## Kill a writing process ROUNDS=n times and check its store each time; SEED=7
 	Scripts/crash-loop $(ROUNDS) $(SEED)
+
+MINUTES ?= 30
+
+soak: setup ## Let a hub and 8 clients live through everything for MINUTES=n, and audit them; SEED=7
+	Scripts/soak $(MINUTES) $(SEED)
+
+# For opening and closing databases, and for connecting and disconnecting, within the process and over sockets.
+FLAT_ROUNDS ?= 10000
+
+flat: setup ## Open and connect FLAT_ROUNDS=n times: memory and open files must stay as they are
+	swift run soak flat $(FLAT_ROUNDS)
 
 # SECONDS for each target; TARGET chooses one, or some in quotes. Scripts/fuzz says more.
 SECONDS ?= 60

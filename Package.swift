@@ -110,6 +110,13 @@ let package = Package(
         .executableTarget(name: "docdb-hub", dependencies: ["DocDBHub"], swiftSettings: settings),
         .executableTarget(
             name: "crash-loop", dependencies: ["DocDB", "DocDBCore"], path: "Tests/CrashLoop", swiftSettings: settings),
+        .executableTarget(
+            name: "soak",
+            dependencies: [
+                "DocDB", "DocDBSimulation", "DocDBReplication", "DocDBTransport", "DocDBSync", "DocDBAuth",
+                "DocDBStorage", "DocDBCore",
+            ],
+            path: "Tests/Soak", swiftSettings: settings),
         .target(
             name: "BenchmarkSuite",
             dependencies: [

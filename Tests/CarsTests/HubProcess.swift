@@ -58,15 +58,6 @@ struct Failure: Error { var message: String }
 
 /// The programs of this package, which are built with its tests and lie beside them.
 enum Executable {
-    static func url(_ name: String) throws -> URL {
-        let tests =
-            Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.executableURL
-        guard let url = tests?.deletingLastPathComponent().appending(path: name),
-            FileManager.default.isExecutableFile(atPath: url.path)
-        else { throw Failure(message: "there is no program \(name) beside the tests; run 'swift build' first") }
-        return url
-    }
-
     /// Runs a program to its end; its output holds its errors, too.
     static func run(
         _ name: String, _ arguments: [String], in directory: String
@@ -85,7 +76,7 @@ final class RunningProcess: Sendable {
     init(_ name: String, _ arguments: [String], in directory: String) throws {
         log = directory + "/\(UUID().uuidString).log"
         try Data().write(to: URL(filePath: log))
-        process = try ChildProcess(try Executable.url(name).path, arguments, outputPath: log)
+        process = try ChildProcess(try BuiltProgram.path(name), arguments, outputPath: log)
     }
 
     func output() throws -> String { String(decoding: try Data(contentsOf: URL(filePath: log)), as: UTF8.self) }
