@@ -25,7 +25,7 @@ extension StoreVerifier {
         switch name {
         case .storeID, .incarnationNonce: .bytes(16)
         case .actor: .integer(0...Int64(UInt32.max))
-        case .isClean, .mustRotateActor: .integer(0...1)
+        case .isClean: .integer(0...1)
         case .oldestSequence: .integer(1...ChangeLogFormat.sequenceLimit)
         case .clockReserved, .incarnationInode, .incarnationChangeTime, .oldestSum: .integer(.min ... .max)
         case .identityKind: .kind
