@@ -11,11 +11,12 @@ struct ApartLimitTests {
         let replica = try ReplicaPlace().open()
         let peer = try replica.write { try $0.setPeer(PeerRecord(storeID: [UInt8](repeating: 5, count: 16))).number }
         let other = try replica.write { try $0.setPeer(PeerRecord(storeID: [UInt8](repeating: 6, count: 16))).number }
+        let collection = try replica.write { try $0.makeCollection(named: "cars") }
         func set(_ key: Int, _ peer: Int64, _ side: ApartDocument.Side = .there, _ code: RefusalCode = .denied) throws {
             try replica.write {
                 try $0.setApart(
                     ApartDocument(
-                        peer: peer, side: side, reference: DocumentReference(collection: 1, key: Int64(key)),
+                        peer: peer, side: side, reference: DocumentReference(collection: collection, key: Int64(key)),
                         code: code, epoch: 0, reason: ""))
             }
         }
@@ -35,7 +36,9 @@ struct ApartLimitTests {
         #expect(error?.message.contains("revert") == true)
         try set(SyncLimits.apartDocumentCount, other)
         try set(SyncLimits.apartDocumentCount, peer, .here)
-        try replica.write { try $0.removeApart(peer: peer, side: .there, DocumentReference(collection: 1, key: 7)) }
+        try replica.write {
+            try $0.removeApart(peer: peer, side: .there, DocumentReference(collection: collection, key: 7))
+        }
         try set(SyncLimits.apartDocumentCount, peer)
         #expect(
             try replica.read { try $0.apart(peer: peer, side: .there).count } == SyncLimits.apartDocumentCount)
