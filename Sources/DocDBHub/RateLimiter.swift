@@ -8,6 +8,9 @@ package struct RateLimiter {
     private let perMinute: Double
     private let capacity: Int
     private var buckets: [String: Bucket] = [:]
+    /// Before this nothing is looked for that could be forgotten, lest each new address costs a look at all.
+    private var nextSweep: UInt64 = 0
+    private static let sweepNanoseconds: UInt64 = 100_000_000
 
     /// - Parameter capacity: the most addresses that are remembered.
     package init(perMinute: Int, capacity: Int = 65_536) {
@@ -21,7 +24,10 @@ package struct RateLimiter {
         bucket = filled(bucket, at: nanoseconds)
         let isPermitted = bucket.tokens >= 1
         if isPermitted { bucket.tokens -= 1 }
-        if buckets[address] == nil, buckets.count >= capacity { forgetFull(at: nanoseconds) }
+        if buckets[address] == nil, buckets.count >= capacity, nanoseconds >= nextSweep {
+            forgetFull(at: nanoseconds)
+            nextSweep = nanoseconds &+ Self.sweepNanoseconds
+        }
         // With too many addresses at once those that are new are not remembered, and so not let in.
         guard buckets[address] != nil || buckets.count < capacity else { return false }
         buckets[address] = bucket

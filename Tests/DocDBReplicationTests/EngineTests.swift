@@ -1,4 +1,5 @@
 import DocDBCore
+import DocDBQuery
 import DocDBReplication
 import DocDBStorage
 import DocDBSync
@@ -40,6 +41,23 @@ import Testing
         try await EnginePeer.wait([hub]) { hub.engine.status.peers.allSatisfy { !$0.isConnected } }
         #expect(try hub.replica.read { try $0.peers().map(\.name) } == ["device"])
         await hub.stop()
+    }
+
+    @Test("collections whose names differ in Unicode normalisation alone are two to subscriptions that evict")
+    func normalisation() async throws {
+        let peer = try EnginePeer("peer", on: network)
+        let (wanted, other) = ("caf\u{E9}", "cafe\u{301}")
+        try peer.subscribe(in: wanted)
+        _ = try peer.engine.subscribe(collection: other, filter: Filter.parse("state == 'new'"), policy: .evict)
+        try peer.put(#"{"_id": 1, "state": "new"}"#, in: other)
+        try peer.put(#"{"_id": 1, "state": "old"}"#, in: other)
+        let done = await withCheckedContinuation { continuation in
+            peer.engine.executor.enqueue { continuation.resume(returning: true) }
+        }
+        #expect(done)
+        var id = ByteBuffer()
+        DocumentID(1).appendCBOR(to: &id)
+        #expect(try peer.engine.explain(collection: other, id: id.array).isEvictionDeferred)
     }
 
     @Test("three stores in a ring converge over redundant paths, and fall silent")

@@ -150,6 +150,11 @@ struct OnlineSessionTests {
         #expect(alice.engine.status.peers.first?.isConnected == true)
         try renew("state == 'scrapped'", epoch: 3)
         try await eventually([alice]) { try ids(alice) == ["scrapped"] }
+        // What the hub says of it goes by the grant that alice has now.
+        var id = ByteBuffer()
+        DocumentID("scrapped").appendCBOR(to: &id)
+        let explanation = try hub.engine.explain(collection: "cars", id: id.array)
+        #expect(explanation.peers.first?.verdict != .notPermitted)
         #expect(alice.engine.status.peers.first?.sinceWallNanoseconds == since)
         for peer in [alice, hub] { await peer.stop() }
     }

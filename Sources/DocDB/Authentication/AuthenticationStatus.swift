@@ -16,7 +16,8 @@ public enum AuthenticationStatus: Hashable, Sendable {
 /// Is told when a database with the online identity needs a login.
 ///
 /// Called on a queue of the database's own, one call at a time, never while a login is under way. Ask for a token of your
-/// identity provider, then call ``DatabaseAuthentication/login(token:provider:)``.
+/// identity provider, then call ``DatabaseAuthentication/login(token:provider:)``. To stop replication or to close the
+/// database, use a task as well: both wait for the call to end.
 ///
 /// ```swift
 /// final class LoginFlow: AuthenticationDelegate {

@@ -78,6 +78,8 @@ public final class DatabaseAuthentication: Sendable {
                 try authenticator.present(credentials, now: credentials.grant.issuedAt)
                 state.credentials = credentials
                 state.schedule = AuthenticationSchedule(credentials.grant)
+                // A grant is kept before its owner is: a process that ends in between leaves no database without one.
+                state.memory.owner = state.memory.owner ?? credentials.grant.userID
             } else {
                 state.status = .unauthenticated(reason: "the stored grant cannot be used; log in again")
             }

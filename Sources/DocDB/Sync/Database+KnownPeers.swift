@@ -84,7 +84,7 @@ extension KnownPeer {
 private final class InterestScope {
     private let interest: Interest
     private let names: FieldNames
-    private var evaluators: [String: Evaluator?] = [:]
+    private var evaluators: [CollectionName: Evaluator?] = [:]
 
     init(_ interest: Interest, _ names: FieldNames) {
         self.interest = interest
@@ -93,12 +93,14 @@ private final class InterestScope {
 
     func covers(_ document: StoredDocument, _ collection: String) -> Bool {
         guard case .collections(let elements) = interest else { return true }
-        guard let element = elements.first(where: { $0.collection == collection }) else { return false }
+        guard let element = elements.first(where: { CollectionName($0.collection) == CollectionName(collection) })
+        else { return false }
         if element.predicate == Filter.everything.description { return true }
         guard let body = document.body else { return false }
         let evaluator =
-            evaluators[collection] ?? (try? Filter.parse(element.predicate)).map { Evaluator($0, names: names) }
-        evaluators[collection] = .some(evaluator)
+            evaluators[CollectionName(collection)]
+            ?? (try? Filter.parse(element.predicate)).map { Evaluator($0, names: names) }
+        evaluators[CollectionName(collection)] = .some(evaluator)
         return evaluator?.matches(body: body, id: document.id) ?? false
     }
 }

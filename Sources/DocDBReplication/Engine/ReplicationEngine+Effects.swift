@@ -21,6 +21,8 @@ extension ReplicationEngine {
         case .established(let hello, let rights): didEstablish(connection, hello, rights)
         case .frameLimit(let limit): connection.link.frameByteLimit = limit
         case .scope(let scope):
+            // A renewal may have changed them.
+            if let rights = connection.session.peerRights { note(rights, connection) }
             router.watch(scope, session: connection.number)
             tell(connection, .scoped)
         case .applied(let count, _): didApply(count, from: connection)
@@ -77,9 +79,8 @@ extension ReplicationEngine {
     /// The handshake is done.
     private func didEstablish(_ connection: Connection, _ hello: Hello, _ rights: PeerRights) {
         connection.hello = hello
-        connection.rights = rights
+        note(rights, connection)
         connection.account = connection.session.account
-        peerRights.withLock { $0[hello.storeID] = rights }
         connection.isKeeper = rights.isHub || environment.authenticator.grant.isEmpty && hello.isKeeper
         connection.state = .established
         connection.sinceWallNanoseconds = executor.wallNanoseconds
@@ -106,6 +107,12 @@ extension ReplicationEngine {
         neighboursChanged()
         // Somebody can be reached: perhaps the others can be, too.
         if connection.dialer != nil { dialWaiting() }
+    }
+
+    /// Notes what a peer may do.
+    private func note(_ rights: PeerRights, _ connection: Connection) {
+        connection.rights = rights
+        peerRights.withLock { $0[connection.peerID] = rights }
     }
 
     private func isDuplicate(_ other: Connection, of connection: Connection) -> Bool {

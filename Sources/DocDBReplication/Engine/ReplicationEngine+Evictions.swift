@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBQuery
+import DocDBStorage
 import DocDBSync
 
 // Evicting what left the subscriptions, once a keeper holds it.
@@ -73,7 +74,7 @@ extension ReplicationEngine {
         var isWanted = false
         try reader.withDocument(reference) { document in
             guard let body = document.body else { return }
-            for subscription in subscriptions where subscription.collection == name {
+            for subscription in subscriptions where CollectionName(subscription.collection) == CollectionName(name) {
                 let evaluator = Evaluator(subscription.filter, names: replica.names)
                 if evaluator.matches(body: body, id: document.id) { isWanted = true }
             }

@@ -1,5 +1,6 @@
 import DocDBCore
 import DocDBQuery
+import DocDBStorage
 import DocDBSync
 import Synchronization
 
@@ -25,7 +26,7 @@ extension ReplicationEngine {
                 explanation.isEvictionDeferred = try reader.deferredEvictions().contains(reference)
             }
             explanation.subscriptions = status.subscriptions.filter { subscription in
-                subscription.collection == collection
+                CollectionName(subscription.collection) == CollectionName(collection)
                     && (!stored.isStored || stored.matches(subscription.predicate, id: id, names: replica.names))
             }.map(\.id)
             for peer in try reader.peers() {
@@ -110,7 +111,10 @@ private struct StoredCopy {
         switch interest {
         case .everything: true
         case .collections(let elements):
-            elements.contains { $0.collection == collection && matches($0.predicate, id: id, names: names) }
+            elements.contains {
+                CollectionName($0.collection) == CollectionName(collection)
+                    && matches($0.predicate, id: id, names: names)
+            }
         }
     }
 }

@@ -27,8 +27,7 @@ package struct StoreSalvage {
         try goal.requireMissing("new store")
         let lock = try lockedAgainstWriters(source)
         defer { lock?.close() }
-        let suffix = options.randomBytes(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let partial = StoreDirectory(goal.path + ".partial-" + suffix, fileSystem: files)
+        let partial = goal.partial(options.randomBytes)
         do {
             let store = try Store(path: partial.path, options: options)
             let salvage = try StoreSalvage(source, into: store)
@@ -38,10 +37,7 @@ package struct StoreSalvage {
             try files.synchronizeDirectory(goal.parent)
             return salvage.report
         } catch {
-            for file in [
-                partial.database, partial.database + "-shm", partial.writeAheadLog, partial.lock, partial.incarnation,
-            ] { files.remove(file) }
-            files.removeDirectory(partial.path)
+            partial.discard()
             throw error
         }
     }

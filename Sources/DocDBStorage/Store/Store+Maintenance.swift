@@ -41,8 +41,7 @@ extension Store {
         let files = directory.fileSystem
         let target = StoreDirectory(path, fileSystem: files)
         try target.requireMissing("backup")
-        let suffix = options.randomBytes(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let partial = StoreDirectory(target.path + ".partial-" + suffix, fileSystem: files)
+        let partial = target.partial(options.randomBytes)
         try files.makeDirectory(partial.path)
         do {
             try readers.outsideTransaction { context in
@@ -60,16 +59,9 @@ extension Store {
             try files.rename(partial.path, to: target.path)
             try files.synchronizeDirectory(target.parent)
         } catch {
-            Self.discard(partial)
+            partial.discard()
             throw error
         }
-    }
-
-    private static func discard(_ directory: StoreDirectory) {
-        for file in [directory.database, directory.database + "-journal", directory.writeAheadLog] {
-            directory.fileSystem.remove(file)
-        }
-        directory.fileSystem.removeDirectory(directory.path)
     }
 }
 

@@ -82,6 +82,20 @@ package struct StoreDirectory: Sendable {
         }
     }
 
+    /// A directory in which one with this path is made until it is whole: `path.partial-` and eight random digits.
+    func partial(_ randomBytes: (Int) -> [UInt8]) -> StoreDirectory {
+        let digits = randomBytes(4).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return StoreDirectory(path + ".partial-" + digits, fileSystem: fileSystem)
+    }
+
+    /// Removes what was made of a store that did not come about.
+    func discard() {
+        for file in [database, database + "-journal", database + "-shm", writeAheadLog, lock, incarnation] {
+            fileSystem.remove(file)
+        }
+        fileSystem.removeDirectory(path)
+    }
+
     private func unreadable(_ path: String) -> DocDBError {
         DocDBError(
             .storageFailed,

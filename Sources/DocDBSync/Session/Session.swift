@@ -102,6 +102,9 @@ package final class Session {
         }
     }
 
+    /// What the peer may do, as it has proven last; nil before it has.
+    package var peerRights: PeerRights? { gate?.rights }
+
     /// Tells whether the session has ended: nothing it is told has an effect any more.
     package var hasEnded: Bool { phase == .ended }
 

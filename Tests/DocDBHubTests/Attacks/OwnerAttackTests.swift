@@ -68,6 +68,33 @@ struct OwnerAttackTests {
         try again.close()
     }
 
+    /// Keeps credentials in files, but forgets whose they are, as a process that ends before it has written that down.
+    private struct Forgetful: CredentialStorage {
+        let files: CredentialFiles
+        func load(_ name: String) throws -> [UInt8]? { try files.load(name) }
+        func save(_ name: String, _ bytes: [UInt8]?) throws { if name != "memory" { try files.save(name, bytes) } }
+    }
+
+    @Test("A database whose process ended in the midst of a login is that user's")
+    func interruptedLogin() async throws {
+        let hub = try AttackHub()
+        let storage = Forgetful(files: CredentialFiles(directory: hub.directory + "/forgetful"))
+        func open() throws -> Database {
+            try Database(
+                at: hub.directory + "/shared.docdb",
+                identity: .onlineWithAuthentication(
+                    appID: AttackHub.appID, hub: hub.url, delegate: nil, storage: storage))
+        }
+        let db = try open()
+        try await db.auth.login(token: "alice-token", provider: "dev")
+        try db.collection("cars").insert(["_id": "a1", "owner": "dev|alice", "state": "for sale"])
+        try db.close()
+        let again = try open()
+        #expect(await code(again, "bob-token") == .anotherUser)
+        #expect(await code(again, "alice-token") == nil)
+        try again.close()
+    }
+
     @Test("Who logs in after another gets what they may read, and nothing that was told to the other")
     func following() async throws {
         let hub = try AttackHub()
