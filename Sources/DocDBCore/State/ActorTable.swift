@@ -68,8 +68,9 @@ package final class ActorTable: @unchecked Sendable {
             let number = publishedCount.load(ordering: .relaxed)
             precondition(number < UInt32.max, "an actor table holds at most 2^32 - 1 actors")
             let (chunk, offset) = Self.place(of: number)
-            let ids = chunks[chunk] ?? .allocate(capacity: Self.firstChunk << chunk)
-            chunks[chunk] = ids
+            // Written once, as those read it without the lock whose numbers are in this chunk already.
+            if chunks[chunk] == nil { chunks[chunk] = .allocate(capacity: Self.firstChunk << chunk) }
+            guard let ids = chunks[chunk] else { preconditionFailure("the chunk has just been made") }
             (ids + offset).initialize(to: actor)
             numbers[actor] = UInt32(number)
             publishedCount.store(number + 1, ordering: .releasing)
