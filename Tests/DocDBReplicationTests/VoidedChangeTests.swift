@@ -108,9 +108,18 @@ struct VoidedChangeTests {
         func count(of code: RefusalCode) -> Int { codes.withLock { $0.count { $0 == code } } }
     }
 
-    private func bringBack(_ hub: EnginePeer, for peers: [EnginePeer]) throws {
+    /// Starts the hub again, and waits until these devices have reached it.
+    private func bringBack(_ hub: EnginePeer, for peers: [EnginePeer]) async throws {
         try hub.engine.start()
-        for peer in peers { peer.engine.nudge() }
+        let devices = peers.filter { $0.name != hub.name }
+        try await eventually(devices) {
+            // Again and again: who is just giving up an attempt waits thereafter by a clock that stands still.
+            let away = devices.filter { device in
+                !device.engine.status.peers.contains { $0.isConnected && $0.name == hub.name }
+            }
+            for device in away { device.engine.nudge() }
+            return away.isEmpty
+        }
     }
 
     private func stop(_ peers: [EnginePeer]) async throws {
@@ -122,7 +131,7 @@ struct VoidedChangeTests {
     func givenUp() async throws {
         let world = try await makeWorld()
         let told = Told(world.bob)
-        try bringBack(world.hub, for: world.all)
+        try await bringBack(world.hub, for: world.all)
         try await eventually(world.all) {
             try refusals(world.alice, .there).contains(.denied)
                 && [world.bob, world.carol].allSatisfy { try price($0) == 1 && field("owner", $0) == "bob" }
@@ -150,7 +159,7 @@ struct VoidedChangeTests {
         let world = try await makeWorld()
         // Carol is away while the hub is there.
         await world.carol.stop()
-        try bringBack(world.hub, for: [world.alice, world.bob])
+        try await bringBack(world.hub, for: [world.alice, world.bob])
         try await eventually(world.all) { try price(world.bob) == 1 }
         await world.hub.stop()
         await world.alice.stop()
@@ -159,7 +168,7 @@ struct VoidedChangeTests {
         try await eventually(world.all) { try price(world.carol) == 1 }
         // What only the hub knows came from nobody: bob may not bring it.
         #expect(try field("owner", world.carol) == "alice")
-        try bringBack(world.hub, for: [world.carol])
+        try await bringBack(world.hub, for: [world.carol])
         try await eventually(world.all) { try field("owner", world.carol) == "bob" }
         try await stop(world.all)
     }
@@ -168,7 +177,7 @@ struct VoidedChangeTests {
     func restarted() async throws {
         let world = try await makeWorld()
         for peer in [world.bob, world.carol] { await peer.stop() }
-        try bringBack(world.hub, for: [world.alice])
+        try await bringBack(world.hub, for: [world.alice])
         try await eventually(world.all) { hubAuthenticator.voidedTexts.count == 1 }
         await world.hub.stop()
         await world.alice.stop()
@@ -185,7 +194,7 @@ struct VoidedChangeTests {
     @Test("What was written here before the refused change survives it, and reaches the hub")
     func ownChangeBefore() async throws {
         let world = try await makeWorld(isRelay: true, before: { try $0.put(#"{"_id": "d", "color": "red"}"#) })
-        try bringBack(world.hub, for: world.all)
+        try await bringBack(world.hub, for: world.all)
         try await eventually(world.all) {
             try [world.hub, world.bob].allSatisfy { try price($0) == 1 && field("color", $0) == "red" }
         }
@@ -198,7 +207,7 @@ struct VoidedChangeTests {
         let world = try await makeWorld(isRelay: true, after: { try $0.put(#"{"_id": "d", "color": "red"}"#) })
         let told = Told(world.bob)
         let bobs = try #require(world.bob.engine.environment.authenticator as? OnlineAuthenticator)
-        try bringBack(world.hub, for: world.all)
+        try await bringBack(world.hub, for: world.all)
         try await eventually(world.all) { try bobs.hasVoided && refusals(world.bob, .there).contains(.relay) }
         #expect(try field("color", world.bob) == "red" && price(world.bob) == 666)
         #expect(try field("color", world.hub) == nil)
@@ -223,14 +232,14 @@ struct VoidedChangeTests {
         }
         await world.carol.stop()
         try renew("false", epoch: 2)
-        try bringBack(world.hub, for: [world.alice, world.bob])
+        try await bringBack(world.hub, for: [world.alice, world.bob])
         try await eventually(world.all) { try world.bob.contents()["new"] == nil && price(world.bob) == 1 }
         // Carol, without the hub, hears of it from bob.
         await world.hub.stop()
         try world.carol.engine.start()
         try await eventually(world.all) { try world.carol.contents()["new"] == nil && price(world.carol) == 1 }
         await world.carol.stop()
-        try bringBack(world.hub, for: [world.alice, world.bob])
+        try await bringBack(world.hub, for: [world.alice, world.bob])
         try renew(nil, epoch: 3)
         try await eventually(world.all) {
             try [world.hub, world.bob].allSatisfy { try price($0, "new") == 7 && price($0) == 666 }
