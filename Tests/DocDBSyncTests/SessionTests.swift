@@ -399,6 +399,41 @@ struct SessionTests {
         #expect(pair.left.replica.storage.apart[1]?[.there]?.isEmpty ?? true)
     }
 
+    @Test("What one side forgot with a deletion and the other knows is refused by nobody, and both come to the same")
+    func forgottenWithDeletion() throws {
+        let narrow = HistoryPredicate(boxes: [HistoryPredicate.Box(xs: [1], ys: nil)])
+        let grants = HistoryGrants()
+        let pair = SessionPair(authenticators: [
+            HistoryAuthenticator(grants, HistoryGrant(write: narrow)), HistoryAuthenticator(grants, HistoryGrant()),
+        ])
+        try pair.write(1, Self.one, [.set("x", 1)])
+        pair.connect()
+        pair.settle()
+        #expect(pair.fields(0, Self.one) == ["x": 1])
+        pair.disconnect()
+        // The left side has the document alive all the time, and hears of its deletion together with its new life.
+        try pair.write(1, Self.one, [.delete])
+        try pair.right.replica.write { try $0.rotateActor() }
+        try pair.write(1, Self.one, [.set("x", 2)])
+        pair.connect()
+        pair.settle()
+        pair.disconnect()
+        pair.connect()
+        pair.settle()
+        for side in pair.sides {
+            #expect(side.apart.isEmpty)
+            #expect(side.closed == nil)
+        }
+        let states = try pair.sides.map { side in
+            let reference = try #require(side.replica.storage.references[1]?[Self.one])
+            return try #require(side.replica.storage.documents[reference]).state
+        }
+        #expect(states[0].seen == states[1].seen)
+        #expect(states[0].deleted == states[1].deleted)
+        #expect(pair.fields(0, Self.one) == ["x": 2])
+        #expect(pair.fields(1, Self.one) == ["x": 2])
+    }
+
     @Test("Extra bytes of the runtime pass through")
     func extra() throws {
         let pair = try makePair()

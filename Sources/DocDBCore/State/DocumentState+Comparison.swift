@@ -84,4 +84,15 @@ extension DocumentState {
             }
         }
     }
+    /// Tells whether this state, which came of a merge, has but seen more of what was deleted before than the state before it.
+    ///
+    /// Who held the document while it was dead has forgotten what it had seen before; who held it alive all the time has not.
+    package func differsInForgottenOnly(from old: DocumentState) -> Bool {
+        guard deleted == old.deleted,
+            seen.elements.allSatisfy({ $0.time <= max(old.seen[$0.actor], deleted[$0.actor]) })
+        else { return false }
+        var old = old
+        old.seen = seen
+        return isSame(as: old)
+    }
 }

@@ -44,7 +44,9 @@ extension Session {
         conflicts.formUnion(claims.lacking)
         if gate.rights.isHub { overruleVoided(document) }
         let isChanged = !conflicts.isEmpty || !Self.haveSameVectors(old, new)
-        if isChanged, let code = try refusal(of: document, reference, old, oldBody, new, conflicts, writer) {
+        // What was forgotten here with a deletion, and is known there, changes nothing that there are rights to.
+        let isJudged = isChanged && !(conflicts.isEmpty && new.differsInForgottenOnly(from: old))
+        if isJudged, let code = try refusal(of: document, reference, old, oldBody, new, conflicts, writer) {
             try refuse(document, reference, code, &result, writer)
             try void(document, code, old, &result, writer)
             if !isOn(.refuseWhole) { try storeVectors(document, old, reference, writer) }
