@@ -73,22 +73,25 @@ extension Session {
 
     /// Adopts the peer's version of a document that it refused (R17).
     func revert(_ reference: DocumentReference) throws {
+        var toldBy: [Int64] = []
         let isEvicted = try replica.write { writer -> Bool in
             // Where several have refused it, the session with the first of them has evicted it.
-            if try !writer.evict(reference, force: true) {
-                guard try writer.isEvicted(reference) else { return false }
-                try forgetTold(reference, writer)
-                return true
+            if try writer.evict(reference, force: true) {
+                if isOn(.revertRotation) { try writer.rotateActor() }
+                for peer in try writer.peers() { try writer.removeApart(peer: peer.number, side: .there, reference) }
+            } else if try !writer.isEvicted(reference) {
+                return false
             }
-            if isOn(.revertRotation) { try writer.rotateActor() }
-            for peer in try writer.peers() { try writer.removeApart(peer: peer.number, side: .there, reference) }
             try forgetTold(reference, writer)
+            // Who refused it may not be able to bring what others wrote: whoever has told it is asked as well.
+            toldBy = try writer.removeTold(reference, except: peer.number)
             return true
         }
         guard isEvicted else { return }
         if apart.there.removeValue(forKey: reference) != nil {
             effects.append(.settled(reference, peer: peer.number, .there))
         }
+        if !toldBy.isEmpty { effects.append(.returned(reference, toldBy: toldBy)) }
         tellEvicted([reference])
         ask(for: [reference])
     }
