@@ -190,7 +190,7 @@ struct CommitObservationTests {
     private func addPeer(_ store: Store) throws -> Int64 {
         try store.write { transaction in
             try transaction.context.connection.execute(
-                "INSERT INTO peers (store_id, name, is_keeper, last_seen, acknowledged_seq, epoch) VALUES (x'01', '', 0, 0, 0, 0)"
+                "INSERT INTO peers (store_id, name, is_keeper, last_seen, acknowledged_seq, epoch) VALUES (zeroblob(16), '', 0, 0, 0, 0)"
             )
             return try #require(try transaction.context.connection.integer("SELECT number FROM peers"))
         }

@@ -28,6 +28,19 @@ struct GrantSchemaTests {
         return (try DataItem(json: decoded(parts[0])), try DataItem(json: decoded(parts[1])))
     }
 
+    private static func grant(
+        _ issuer: GrantIssuer, _ peer: PeerPublicKey, info: Value, isRelay: Bool
+    ) throws -> String {
+        let rules = Permissions(
+            read: .everything, write: .queriesByCollection(["cars": ["owner == $user.id", "b == 1"]]))
+        let identity = try ProviderIdentity(
+            userID: "auth|user", expiresAt: nil, clientInfo: info, permissions: rules)
+        let request = GrantIssuer.Request(
+            identity: identity, permissions: try identity.boundPermissions(),
+            epoch: PermissionEpoch(number: 3, hash: []), peer: peer, isRelay: isRelay)
+        return try issuer.issue(request, now: now).text
+    }
+
     /// Every kind of item that the schema has a rule for, with and without what is optional.
     static func samples() throws -> [(rule: String, item: DataItem)] {
         let (root, hub, peer) = (try pair(1), try pair(2), try pair(3))
@@ -35,24 +48,23 @@ struct GrantSchemaTests {
             for: hub.publicKey, appID: "cars", validFrom: now.adding(-100), expiresAt: now.adding(100_000), root: root)
         let issuer = try GrantIssuer(
             appID: "cars", keys: [GrantIssuer.Key(pair: hub, certificate: certificate)])
-        let rules = Permissions(
-            read: .everything, write: .queriesByCollection(["cars": ["owner == $user.id", "b == 1"]]))
-        func grant(_ info: Value, isRelay: Bool) throws -> String {
-            let identity = try ProviderIdentity(
-                userID: "auth|user", expiresAt: nil, clientInfo: info, permissions: rules)
-            return try issuer.issue(
-                GrantIssuer.Request(
-                    identity: identity, permissions: identity.boundPermissions(),
-                    epoch: PermissionEpoch(number: 3, hash: []), peer: peer.publicKey, isRelay: isRelay), now: now
-            ).text
-        }
-        let grants = [try grant(nil, isRelay: false), try grant(["plan": [1, nil]], isRelay: true)]
+        let grants = [
+            try grant(issuer, peer.publicKey, info: nil, isRelay: false),
+            try grant(issuer, peer.publicKey, info: ["plan": [1, nil]], isRelay: true),
+        ]
         let revocations = [
             try issuer.revoke(.user("auth|user"), sequence: 1, now: now),
             try issuer.revoke(.grant("id"), sequence: 2, now: now),
         ].map(\.text)
+        let voided = try issuer.void(
+            VoidedNotice.Subject(document: StateDigest(high: 1, low: 2), actor: ActorID(high: 3, low: 4)),
+            after: HybridTime(rawValue: 5), through: HybridTime(rawValue: 6), sequence: 7, now: now)
         var samples: [(String, DataItem)] = []
-        for (rule, tokens) in [("certificate", [certificate.text]), ("grant", grants), ("revocation", revocations)] {
+        let kinds: [(rule: String, tokens: [String])] = [
+            ("certificate", [certificate.text]), ("grant", grants), ("revocation", revocations),
+            ("voided", [voided.text]),
+        ]
+        for (rule, tokens) in kinds {
             for token in tokens {
                 let parts = try parts(token)
                 samples += [("header", parts.header), (rule, parts.payload)]
@@ -93,7 +105,7 @@ struct GrantSchemaTests {
     func describes() throws {
         let schema = try Self.schema()
         let samples = try Self.samples()
-        #expect(samples.count == 10 + 1 + 6 + 3)
+        #expect(samples.count == 12 + 1 + 6 + 3)
         for sample in samples { #expect(schema.describes(sample.item, as: sample.rule), "\(sample)") }
     }
 
@@ -114,10 +126,11 @@ struct GrantSchemaTests {
         let rows = SchemaFiles.rows(of: try SchemaFiles.section("Tokens", of: "grant.md"))
         let sizes = [AuthenticationLimits.certificateByteCount, AuthenticationLimits.grantByteCount]
         let samples = try Self.samples()
-        #expect(rows.map { $0[0] } == ["certificate", "grant", "revocation"])
-        for (row, size) in zip(rows, [sizes[0], sizes[1], sizes[0]]) {
+        #expect(rows.map { $0[0] } == ["certificate", "grant", "revocation", "refused changes"])
+        let rules = ["certificate", "grant", "revocation", "voided"]
+        for ((row, rule), size) in zip(zip(rows, rules), [sizes[0], sizes[1], sizes[0], sizes[0]]) {
             #expect(SchemaFiles.number(row[3]) == size)
-            let index = try #require(samples.firstIndex { $0.rule == row[0] })
+            let index = try #require(samples.firstIndex { $0.rule == rule })
             // A token's header comes before its payload.
             #expect(samples[index - 1].item["typ"]?.text == row[1].trimmingCharacters(in: ["`"]))
         }

@@ -32,7 +32,8 @@ struct CrashingSubscriber {
             let remote = try remoteState(
                 ["_id": .int(number), "n": .int(number)], replica, time: ReplicaClock.start + UInt64(number) << 16)
             peer.cursor = Cursor(
-                incarnation: [1], sequence: number, interestHash: StateDigest(high: 0, low: 0), epoch: 0)
+                incarnation: [UInt8](repeating: 1, count: 16), sequence: number,
+                interestHash: StateDigest(high: 0, low: 0), epoch: 0)
             peer.toldCount = number
             let next = peer
             peer = try replica.write { writer in
