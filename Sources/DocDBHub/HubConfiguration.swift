@@ -23,12 +23,14 @@ package struct HubConfiguration: Sendable {
     package var loginsPerMinute: Int
     package var connectionLimit: Int
     package var name: String
+    /// The ids of users who may bring what others wrote, such as `auth|gateway`: they are trusted in full.
+    package var relays: [String]
     /// What one user may take of the hub, over all devices.
     package var userLimits: UserLimits
 
     private static let members = [
         "appID", "providers", "metrics", "channelBinding", "permitsPlainNetwork", "allowedOrigins", "allowedHosts",
-        "loginsPerMinute", "connectionLimit", "name", "limits",
+        "loginsPerMinute", "connectionLimit", "name", "relays", "limits",
     ]
 
     /// Reads a configuration file's content.
@@ -63,9 +65,14 @@ package struct HubConfiguration: Sendable {
         allowedHosts = try Self.texts("allowedHosts", members)
         loginsPerMinute = try Self.number("loginsPerMinute", members, in: 1...1_000_000) ?? 120
         connectionLimit = try Self.number("connectionLimit", members, in: 1...1_000_000) ?? 4_096
-        name = members["name"]?.stringValue ?? "hub"
+        guard let name = (members["name"] ?? "hub").stringValue else { throw Self.failure("'name' is no text") }
+        self.name = name
+        relays = try Self.texts("relays", members)
         userLimits = try Self.userLimits(members["limits"])
     }
+
+    /// Tells whether a user may bring what others wrote. Ids are compared by their bytes.
+    package func isRelay(_ userID: String) -> Bool { relays.contains { $0.utf8.elementsEqual(userID.utf8) } }
 
     private static func userLimits(_ value: Value?) throws(DocDBError) -> UserLimits {
         var limits = UserLimits()

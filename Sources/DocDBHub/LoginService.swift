@@ -132,7 +132,7 @@ package final class LoginService: Sendable {
         let issued = try issuer.issue(
             GrantIssuer.Request(
                 identity: identity, permissions: permissions, epoch: epoch, peer: peer,
-                maxGrantSeconds: provider.maxGrantSeconds),
+                isRelay: configuration.isRelay(identity.userID), maxGrantSeconds: provider.maxGrantSeconds),
             now: now, revocations: ledger.revocations)
         let accepted = LoginAnswer.Accepted(
             grant: issued.text, certificates: issuer.certificates(now: now), roots: keys.roots, time: now)

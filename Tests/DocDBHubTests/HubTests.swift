@@ -111,6 +111,20 @@ struct HubTests {
         try alice.close()
     }
 
+    @Test("Who is listed as a relay gets a grant that says so, and nobody else does")
+    func relays() async throws {
+        let hub = try HubFixture(more: #""relays": ["dev|bob"],"#)
+        for (name, isRelay) in [("alice", false), ("bob", true)] {
+            let database = try hub.open(name)
+            try await database.auth.login(token: "\(name)-token", provider: "dev")
+            let stored = try StrictJSON.object(
+                try #require(try HubFiles.read(hub.directory + "/\(name).docdb.credentials/grant")))
+            let token = try JSONWebSignature(try #require(stored["grant"]?.stringValue))
+            #expect(try StrictJSON.object(token.payload)["relay"] == (isRelay ? true : nil))
+            try database.close()
+        }
+    }
+
     @Test("A revoked user's sessions end, and a new login is needed")
     func revocation() async throws {
         let hub = try HubFixture()
