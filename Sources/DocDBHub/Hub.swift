@@ -169,7 +169,7 @@ package final class Hub: Sendable {
         metricsListener?.stop()
         db.sync.stop()
         tokens.withLock { $0 = [] }
-        try? keepNotices()
+        do { try keepNotices() } catch { noteUnkept(error) }
         service.engine.withLock { $0 = nil }
         _ = try db.checkpoint()
         try db.close()
@@ -181,11 +181,13 @@ package final class Hub: Sendable {
             try readKeys()
             try readRevocations()
             try keepNotices()
-        } catch {
-            log.note(
-                .error, "keys or revocations cannot be read or kept",
-                ["reason": .string("\((error as? DocDBError)?.code.description ?? "unknown")")])
-        }
+        } catch { noteUnkept(error) }
+    }
+
+    private func noteUnkept(_ error: any Error) {
+        log.note(
+            .error, "keys or revocations cannot be read or kept",
+            ["reason": .string("\((error as? DocDBError)?.code.description ?? "unknown")")])
     }
 
     /// Takes up what `docdb-hub keys rotate` has changed: logins are signed with the new key from now on, and devices hear of
